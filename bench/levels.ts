@@ -48,7 +48,7 @@ function holdersOf(kind: HolderKind): readonly HolderBudgets[] {
 }
 
 const TARIFF = { model: 'm', provider: 'p', upstream: 'u', price: '{}' };
-const USAGE = { inputTokens: 10, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 20, reasoningTokens: 0 };
+const USAGE = { inputTokens: 10, outputTokens: 20, reasoningTokens: 0 };
 let ids = idAt(Date.now());
 
 /** Reserves and settles the money of one request. */

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readPrice } from '../../src/core/accounting/stored-price.ts';
 import type { DecisionRecord } from '../../src/core/decision/record.ts';
 import type { Price } from '../../src/core/money/price.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
-import { readPrice } from '../../src/ledger/export/price.ts';
 import { databaseIn } from '../../src/store/open.ts';
 import { sql } from '../../src/store/sql/statement.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';

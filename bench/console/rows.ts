@@ -1,4 +1,5 @@
 import { Database, type Statement as Prepared, type SQLQueryBindings } from 'bun:sqlite';
+import { BillWriter } from '../../src/core/accounting/bill.ts';
 import { quarterOf } from '../../src/core/accounting/window.ts';
 import type { DecisionRecord } from '../../src/core/decision/record.ts';
 import type { Microcredits } from '../../src/core/money/credits.ts';
@@ -15,8 +16,8 @@ import type { PlannedRequest } from './plan.ts';
 
 const RESERVE =
   'INSERT INTO journal (seq, kind, reservation, account, amount, time, funds) VALUES (?, ?, ?, ?, ?, ?, ?)';
-const SETTLE = `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
-    cache_write_tokens, output_tokens, reasoning_tokens, estimated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const SETTLE = `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, bill, estimated)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const CLOSE = 'INSERT INTO journal (seq, kind, reservation, account, amount, time) VALUES (?, ?, ?, ?, ?, ?)';
 const ADD_ACCOUNT = `INSERT INTO accounts (id, key_id, labels, selector, session, team_id, user_id) VALUES (?, ?, ?, ?, ?, ?, ?)`;
 const ADD_FUND = `INSERT INTO funds (id, kind, name, subject, definition, starts, ends, most, opening, after_seq)
@@ -152,19 +153,9 @@ export class RowWriter implements Disposable {
       this.#run(CLOSE, ...closing);
       return;
     }
-    const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
-    const tariff = this.#base.tariffs.get(paid)!.id;
-    this.#run(
-      SETTLE,
-      ...closing,
-      tariff,
-      inputTokens,
-      cachedInputTokens,
-      cacheWriteTokens,
-      outputTokens,
-      reasoningTokens,
-      0,
-    );
+    const { inputTokens, outputTokens } = usage;
+    const { id: tariff, price } = this.#base.tariffs.get(paid)!;
+    this.#run(SETTLE, ...closing, tariff, new BillWriter(price).text(usage), 0);
     const place = [quarterOf(time), account, tariff] as const;
     const { sum } = this.#spend.getOrInsertComputed(place.join(' '), () => ({ place, sum: [0, 0, 0, 0] }));
     sum[0]++;

@@ -330,7 +330,10 @@ export const Facts = field.view<FactsOfRequest>()(
     add_ons: field.orAbsent(
       null,
       field.shapeOrNull('What the provider may bill in addition to tokens; null for nothing.', {
-        hour_cache: field.flag('Whether parts of the prompt stay in the cache for an hour.'),
+        units: field.textList(
+          'The units that the provider bills only because the request asks for them, such as `cache_write_1h`.',
+          [],
+        ),
         tool_uses: field.mapOf(
           Type.Integer(),
           'The most uses of each tool that the provider runs, by name of the tool.',

@@ -1,6 +1,6 @@
-import { BILL_ITEMS } from '../core/accounting/bill.ts';
 import { decisionId } from '../core/decision/shared-fields.ts';
 import * as f from '../core/define/fields.ts';
+import { UNIT_NAMES } from '../core/money/units.ts';
 import { HOLD_ENTRIES } from '../store/journal-reader.ts';
 
 const unknownWorth = 'null if the value of a Credit is unknown.';
@@ -20,8 +20,8 @@ const sum = (description: string, credits: number, usd: string) =>
 
 const Line = f.shape('A line of a bill.', {
   item: f.word(
-    BILL_ITEMS,
-    '`hour_cache`: the surcharge for writing to a cache that lasts an hour. `tool`: uses of a tool that the provider runs. `request`: a fee for each request.',
+    UNIT_NAMES,
+    'The unit. `tool_use`: uses of a tool that the provider runs. `request`: a fee for each request.',
     'input',
   ),
   name: f.orNull(f.text('The name of the tool; null for other items.'), undefined, null),

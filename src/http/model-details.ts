@@ -39,8 +39,8 @@ function priceBody({ usdPerCredit }: PolicySnapshot, { endpoints: [{ price }] }:
   const worth = parseDecimal(usdPerCredit);
   if (!worth) return null;
   const linesOf = (inputTokens: number) => {
-    const { input, cachedInput, output, perRequest } = usdLine(price, inputTokens, worth);
-    return { rates: { input_usd: input, cached_input_usd: cachedInput, output_usd: output }, perRequest };
+    const { input, cached_input, output, request } = usdLine(price, inputTokens, worth);
+    return { rates: { input_usd: input, cached_input_usd: cached_input, output_usd: output }, perRequest: request };
   };
   const { rates, perRequest } = linesOf(0);
   const tiers = price.lines.slice(1).map(({ overInputTokens }) => ({

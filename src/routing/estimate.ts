@@ -1,6 +1,6 @@
 import type { Readings } from '../core/decision/readings.ts';
 import { MICROCREDITS, type Microcredits } from '../core/money/credits.ts';
-import { costBound, lineFor, outputWithin, type Price } from '../core/money/price.ts';
+import { costBound, lineFor, outputWithin, type Price, rateOf } from '../core/money/price.ts';
 import type { Model, PolicySnapshot, Task } from '../core/policy/snapshot.ts';
 import type { Difficulty, Facts } from '../core/request/facts.ts';
 import { expectedOutput, type Tasks } from './expected-length.ts';
@@ -96,8 +96,10 @@ export function expectedCost(
   const line = lineFor(price, input);
   const output = (writing.outputTokens + reasoning) * facts.choices;
   const saved =
-    facts.cached.length === 0 ? 0 : cachedInput(facts, model, endpoint, input) * (line.input - line.cachedInput);
-  return (price.perRequest + input * line.input - saved + output * line.output) / price.divisor / MICROCREDITS;
+    facts.cached.length === 0
+      ? 0
+      : cachedInput(facts, model, endpoint, input) * (line.input - rateOf(line, 'cached_input'));
+  return (line.request + input * line.input - saved + output * line.output) / price.divisor / MICROCREDITS;
 }
 
 /**

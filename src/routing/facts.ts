@@ -4,6 +4,7 @@ import { pathText } from '../core/json/original.ts';
 import { isConversation, OPERATIONS } from '../core/kinds/operations.ts';
 import type { AskedAddOns } from '../core/money/add-ons.ts';
 import { limitFromCredits, type Microcredits } from '../core/money/credits.ts';
+import { askedUnits } from '../core/money/units.ts';
 import type { Caller } from '../core/people/caller.ts';
 import { modelOf } from '../core/policy/model-of.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
@@ -259,11 +260,11 @@ function outputMinOf({ operation, settings, names }: ModelRequest, least: number
  */
 function addOnsOf(
   { conversation: { nativeTools = EMPTY }, routing: { unpriced: fields = EMPTY } }: ModelRequest,
-  { hourCache, unpricedCacheAt }: RequestSize,
+  { asked, askedAt, unpricedCacheAt }: RequestSize,
   { gateway: { toolUsesMax, passthroughTools } }: PolicySnapshot,
 ): AskedAddOns | null {
   const unpriced = unpricedCacheAt === null ? fields : [...fields, pathText(unpricedCacheAt)];
-  if (!hourCache && nativeTools.length + unpriced.length === 0) return null;
+  if (asked === 0 && nativeTools.length + unpriced.length === 0) return null;
   const toolUses: Record<string, number> = {};
   const unknown: string[] = [];
   let rereadings = 0;
@@ -275,8 +276,10 @@ function addOnsOf(
     if (billing === 'unknown') unknown.push(pathText(at));
     else toolUses[billing.name] = (toolUses[billing.name] ?? 0) + uses;
   }
-  const isAny = hourCache || rereadings > 0 || unknown.length + unpriced.length > 0;
-  return isAny ? { hourCache, toolUses, rereadings, unpriced: [...unpriced, ...unknown] } : null;
+  const isAny = asked !== 0 || rereadings > 0 || unknown.length + unpriced.length > 0;
+  if (!isAny) return null;
+  const units = { units: askedUnits(asked), ...(askedAt && { unitsAt: pathText(askedAt) }) };
+  return { ...units, toolUses, rereadings, unpriced: [...unpriced, ...unknown] };
 }
 
 /** The capabilities that every request of a task needs. */

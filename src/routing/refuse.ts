@@ -212,7 +212,7 @@ function unpricedError(
   return new SignalboxError(
     'unsupported_parameter',
     `No eligible model has a price for ${least.join(', ')}, so Signalbox could not enforce a budget. ${remedy}`,
-    { param: field ?? (addOns?.rereadings ? tools : 'cache_control') },
+    { param: field ?? addOns?.unitsAt ?? (addOns?.rereadings ? tools : 'cache_control') },
   );
 }
 

@@ -4,6 +4,7 @@ import { pathText } from '../core/json/original.ts';
 import type { AskedAddOns } from '../core/money/add-ons.ts';
 import { isAbove, shownCredits, shownMs } from '../core/money/ceiling.ts';
 import { coversAll } from '../core/money/price.ts';
+import { UNITS } from '../core/money/units.ts';
 import { type LanguageState, languageState, qualifiesFor } from '../core/policy/language-support.ts';
 import { type Constraint, hasBit } from '../core/policy/rules.ts';
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
@@ -167,15 +168,13 @@ export function leavesUsefulOutput(model: Model, facts: Facts, snapshot: PolicyS
 /** Returns the parts of a request's bill that a model has no price for. */
 export function unpricedIn({ endpoints }: Model, { addOns }: Facts, { nativeTools = [] }: RefusalNames): string[] {
   if (addOns === undefined) return [];
-  const { hourCache, toolUses, unpriced } = addOns;
+  const { units, toolUses, unpriced } = addOns;
   const named = new Map(nativeTools.map((tool) => [pathText(tool.at), nativeToolText(tool)]));
   const isCovered = (part: Partial<AskedAddOns>) =>
-    endpoints.every(({ price }) =>
-      coversAll(price, { ...addOns, hourCache: false, toolUses: {}, unpriced: [], ...part }),
-    );
+    endpoints.every(({ price }) => coversAll(price, { ...addOns, units: [], toolUses: {}, unpriced: [], ...part }));
   return [
     ...unpriced.map((path) => named.get(path) ?? `\`${path}\``),
-    ...(hourCache && !isCovered({ hourCache }) ? ['writing to the cache for an hour'] : []),
+    ...units.filter((unit) => !isCovered({ units: [unit] })).map((unit) => UNITS[unit].asked?.what ?? unit),
     ...Object.keys(toolUses)
       .filter((name) => !isCovered({ toolUses: { [name]: 1 } }))
       .map((name) => `uses of \`${name}\``),

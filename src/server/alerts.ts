@@ -6,7 +6,7 @@ import { alertEvent } from '../admin/use-cases/events.ts';
 import type { FundStanding } from '../core/accounting/fund.ts';
 import type { AttemptRecord } from '../core/decision/attempt.ts';
 import { lazy, perLatest } from '../core/lazy.ts';
-import type { Usage } from '../core/money/usage.ts';
+import { figureOf, type Usage } from '../core/money/usage.ts';
 import type { AlertPolicy } from '../core/policy/alerts.ts';
 import type { BudgetWindowReading } from '../core/tables/alerts/budgets.ts';
 import type { CachedShare, SubjectShare } from '../core/tables/alerts/cached-share.ts';
@@ -91,13 +91,14 @@ export function openAlerts(
   const terms = () => gateway.lease().snapshot.alerts;
   const onAlert = (message: AlertMessage) => feed.tell(() => alertEvent(message));
   const sender = new Alerts({ store, policy: terms, readings, env, now, timers, log, onAlert });
-  const countTokens = ({ inputTokens, cachedInputTokens }: Usage, { caller, exchange: { result } }: RequestContext) => {
+  const countTokens = (usage: Usage, { caller, exchange: { result } }: RequestContext) => {
     const time = now();
-    tokens.add(inputTokens, cachedInputTokens, time);
-    if (caller) tokensOf.key.add(caller.keyId, () => null, inputTokens, cachedInputTokens, time);
+    const { inputTokens } = usage;
+    const cached = figureOf(usage, 'cache_read');
+    tokens.add(inputTokens, cached, time);
+    if (caller) tokensOf.key.add(caller.keyId, () => null, inputTokens, cached, time);
     const attempt = result?.outcome.attempts.at(-1);
-    if (attempt)
-      tokensOf.endpoint.add(endpointId(attempt), () => endpointOf(attempt), inputTokens, cachedInputTokens, time);
+    if (attempt) tokensOf.endpoint.add(endpointId(attempt), () => endpointOf(attempt), inputTokens, cached, time);
   };
   const count: RequestReporter = (request) => {
     if (request.work.guards) guardHealth.count(request, now());

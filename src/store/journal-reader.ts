@@ -1,3 +1,4 @@
+import type { Bill } from '../core/accounting/bill.ts';
 import type { FundTitle } from '../core/accounting/fund.ts';
 import type { RecordStatus } from '../core/decision/record.ts';
 import type { Microcredits } from '../core/money/credits.ts';
@@ -142,16 +143,11 @@ export interface MoneyEntry {
   readonly model: string;
   readonly provider: string;
   readonly upstream: string;
-  readonly input: number;
-  readonly cached: number;
-  readonly written: number;
-  readonly output: number;
-  readonly reasoning: number;
+  /** The bill of an attempt; null for entries without an attempt. */
+  readonly bill: Bill | null;
   readonly estimated: boolean;
   /** JSON of the price; null if no price applied. */
   readonly price: string | null;
-  /** JSON of what was billed in addition to tokens; null for nothing. */
-  readonly addOns: string | null;
   readonly note: string;
   /** How the charged request ended; absent if its record is deleted, and for entries without a record. */
   readonly outcome?: RecordStatus;
@@ -161,21 +157,16 @@ export interface MoneyEntry {
 export const HOLD_ENTRIES = ['reserve', 'raise', 'post', 'settle', 'expire', 'overrun'] as const;
 
 /** A journal row of a reservation, with the tariff of the row. */
-export interface ReservationEntry extends Pick<MoneyEntry, 'amount' | 'time' | 'price' | 'addOns' | 'estimated'> {
+export interface ReservationEntry extends Pick<MoneyEntry, 'amount' | 'time' | 'price' | 'bill' | 'estimated'> {
   readonly kind: EntryKind;
   /** The model of the attempt; null, like `provider` and `upstream`, if no attempt is known. */
   readonly model: string | null;
   readonly provider: string | null;
   readonly upstream: string | null;
-  readonly input: number;
-  readonly cached: number;
-  readonly written: number;
-  readonly output: number;
-  readonly reasoning: number;
 }
 
 /** A row of the journal with its price. */
-export interface PricedRow extends Pick<MoneyEntry, 'amount' | 'input' | 'cached' | 'written' | 'output' | 'addOns'> {
+export interface PricedRow extends Pick<MoneyEntry, 'amount' | 'bill'> {
   readonly seq: number;
   readonly kind: string;
   readonly reservation: number;

@@ -2,6 +2,7 @@ import type { AttemptRecord } from '../core/decision/attempt.ts';
 import type { DecisionOutcome } from '../core/decision/outcome.ts';
 import { type DecisionRecord, modelOf, statusOf } from '../core/decision/record.ts';
 import type { Refusal } from '../core/decision/refusal.ts';
+import { figureOf } from '../core/money/usage.ts';
 import { isOfProvider } from '../core/request/failure-kinds.ts';
 import { labelSeries, NO_TRAFFIC, type TrafficFigures } from './traffic.ts';
 
@@ -114,7 +115,7 @@ function figuresOf(status: string, outcome: DecisionOutcome | null): TrafficFigu
     microcredits: 0,
     saved: outcome?.saved ?? 0,
     input: usage?.inputTokens ?? 0,
-    cached: usage?.cachedInputTokens ?? 0,
+    cached: usage ? figureOf(usage, 'cache_read') : 0,
     output: usage?.outputTokens ?? 0,
     visible: isRate ? visible : 0,
     visibleMs: isRate ? visibleMs : 0,

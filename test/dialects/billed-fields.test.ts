@@ -68,7 +68,7 @@ const BILLED: Readonly<
     fields: [
       ['service_tier', { service_tier: 'flex' }],
       ['context_management', { context_management: [{ type: 'compaction', compact_threshold: 1_000 }] }],
-      ['prompt_cache_options', { prompt_cache_options: { mode: 'explicit' } }],
+      ['prompt_cache_options', { prompt_cache_options: { ttl: '12h' } }],
       ['prompt', { prompt: { id: 'pmpt_1' } }],
       ['image', { image: {} }],
       ['modalities', { modalities: ['audio'] }],

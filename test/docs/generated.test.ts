@@ -25,6 +25,7 @@ import { PROVIDER_PAGES } from './providers-page.ts';
 import { requestPicture } from './request-picture.ts';
 import { rolesPage } from './roles-page.ts';
 import { selectorsPicture } from './selectors-picture.ts';
+import { UNITS_PAGE, unitsPage } from './units-page.ts';
 
 /** Files that are generated from code, completely or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
 const PAGES = {
@@ -47,6 +48,7 @@ const PAGES = {
   [ESCALATION_PAGE]: escalationPage,
   [AGENTS_PAGE]: agentsPage,
   'test/panel/choices.md': choicesPage,
+  [UNITS_PAGE]: unitsPage,
   ...AGENT_PAGES,
   ...PROVIDER_PAGES,
   ...VARIABLE_PAGES,

@@ -1,5 +1,6 @@
 import { OptionalKind, type TSchema } from '@sinclair/typebox';
 import { shipped } from '../../plugins/index.ts';
+import { TOKEN_UNITS } from '../../src/core/money/units.ts';
 import { CAPABILITIES, CAPABILITY_NAMES } from '../../src/core/request/capability.ts';
 import { FIELDS, isTypeName, type TypeName, VARIABLES } from '../../src/policy/cel/types.ts';
 import { LANGUAGE } from '../../src/policy/parsed/sections.ts';
@@ -141,7 +142,7 @@ const SHARED: Readonly<Record<string, { readonly keys: readonly string[]; readon
     as: 'the same keys for one endpoint',
   },
   'price.tiers[].': {
-    keys: ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output'],
+    keys: TOKEN_UNITS,
     as: 'the same keys for this tier',
   },
   'budgets[].': {

@@ -80,8 +80,11 @@ describe('a request whose provider bills more than tokens', () => {
     expect(bodies[before]!.tools).toEqual([{ ...search, max_uses: 3 }]);
     const { out } = await runHere(['ledger', 'export', '--key', idOf(funded), '--format', 'json', '--data', box.data]);
     const [line]: Record<string, unknown>[] = JSON.parse(out);
-    expect(line).toMatchObject({ add_ons: '{"hourCacheTokens":600,"toolUses":{"web_search":2}}', credits: 22.05 });
-    expect(Number(line!.usd_add_ons)).toBe(2 * 0.01 + (600 * 0.75) / 1e6);
+    const tokens = { input_tokens: 1_100, cache_write_tokens: 400, cache_write_1h_tokens: 600, output_tokens: 50 };
+    expect(line).toMatchObject({ ...tokens, tool_uses: '{"web_search":2}', credits: 22.05 });
+    expect([line!.usd_per_1m_cache_write, line!.usd_per_1m_cache_write_1h, line!.usd_tool_uses].map(Number)).toEqual([
+      1.25, 2, 0.02,
+    ]);
     const audited = await runHere(['ledger', 'audit', '--idle', '--data', box.data]);
     expect([audited.code, audited.out]).toEqual([0, expect.stringContaining('nothing wrong')]);
   });

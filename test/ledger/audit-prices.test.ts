@@ -1,27 +1,27 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { costOf, type Price } from '../../src/core/money/price.ts';
+import { priceText } from '../../src/core/accounting/stored-price.ts';
+import { costOf, type Price, priceLine } from '../../src/core/money/price.ts';
+import { PART_UNITS } from '../../src/core/money/units.ts';
+import type { Usage } from '../../src/core/money/usage.ts';
 import { auditLedger } from '../../src/ledger/audit/run.ts';
 import { sqliteJournal } from '../../src/store/sqlite/books/journal-reader.ts';
 import { tempFolder } from '../store/support.ts';
+import { dividedUsage } from '../support/money.ts';
 import { held, line, NO_TERMS, open, order } from './support.ts';
 
-const PRICE: Price = {
-  lines: [
-    { overInputTokens: 0, input: 2_500, cachedInput: 250, cacheWrite: 3_000, output: 10_000 },
-    { overInputTokens: 1_000, input: 5_000, cachedInput: 500, cacheWrite: 6_000, output: 20_000 },
-  ],
-  perRequest: 7,
-  divisor: 1_000,
-};
-const tariff = { model: 'm', provider: 'p', upstream: 'u', price: JSON.stringify(PRICE) };
-const usage = (inputTokens: number, outputTokens: number) => ({
-  inputTokens,
-  cachedInputTokens: Math.floor(inputTokens / 3),
-  cacheWriteTokens: Math.floor(inputTokens / 7),
-  outputTokens,
-  reasoningTokens: 0,
+/** Each unit has another rate. */
+const ratesFrom = (rate: number) => ({
+  ...Object.fromEntries(PART_UNITS.map((unit, at) => [unit, rate + 100 * (at + 1)])),
+  ...{ input: rate, output: 4 * rate, request: 7, 'tool_use/web_search': 9 },
 });
+const PRICE: Price = { lines: [priceLine(0, ratesFrom(2_500)), priceLine(1_000, ratesFrom(5_000))], divisor: 1_000 };
+const tariff = { model: 'm', provider: 'p', upstream: 'u', price: priceText(PRICE) };
+const usage = (inputTokens: number, outputTokens: number): Usage => {
+  const shares = Object.fromEntries(PART_UNITS.map((unit) => [unit, 0.2]));
+  const divided = dividedUsage(inputTokens, outputTokens, shares, () => true);
+  return { ...divided, units: { ...divided.units, 'tool_use/web_search': 2 } };
+};
 
 /** A ledger with charges at both price tiers, a charge that exceeds its reservation, and a charge with an impossible usage. */
 async function books(file: string) {
@@ -54,8 +54,17 @@ test('every charge plus its overrun equals the cost computed from the tokens and
 
 test.each([
   [`UPDATE tariffs SET price = replace(price, '10000', '12000')`, 2],
-  [`UPDATE journal SET output_tokens = output_tokens + 1 WHERE seq = 2`, 1],
-  [`UPDATE journal SET cached_input_tokens = cached_input_tokens - 1 WHERE seq = 4`, 1],
+  [`UPDATE journal SET bill = json_set(bill, '$.output', (bill ->> '$.output') + 1) WHERE seq = 2`, 1],
+  [
+    `UPDATE journal SET bill = json_set(bill, '$.units.cached_input', (bill ->> '$.units.cached_input') - 100) WHERE seq = 4`,
+    1,
+  ],
+  [
+    `UPDATE journal SET bill = json_set(bill, '$.rates.cached_input', (bill ->> '$.rates.cached_input') - 1) WHERE seq = 4`,
+    1,
+  ],
+  [`UPDATE journal SET bill = json_set(bill, '$.divisor', 10) WHERE seq = 4`, 1],
+  [`UPDATE journal SET bill = json_set(bill, '$.over', 1000) WHERE seq = 4`, 1],
   [`UPDATE journal SET amount = amount - 1 WHERE kind = 'overrun'`, 1],
 ])('the audit finds a charge that differs from the cost of its tokens: %s', async (sql, found) => {
   expect(await findingsAfter(sql)).toHaveLength(found);

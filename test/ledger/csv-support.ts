@@ -41,15 +41,20 @@ export function micro(decimal: string): bigint {
 
 /** Computes the cost of an exported line from its tokens and prices only, in microcredits, rounded up once. */
 export function recomputed(line: Readonly<Record<string, string>>): bigint {
-  const count = (name: string) => BigInt(line[name]!);
-  const plain = count('input_tokens') - count('cached_input_tokens') - count('cache_write_tokens');
+  const units = Object.keys(line).flatMap((name) => /^usd_per_1m_(\w+)$/.exec(name)?.[1] ?? []);
+  const count = (unit: string) => BigInt(line[`${unit}_tokens`]!);
+  const left = (whole: string, ofWhole: (unit: string) => boolean) =>
+    units.filter((unit) => unit !== whole && ofWhole(unit)).reduce((rest, unit) => rest - count(unit), count(whole));
+  const isOutput = (unit: string) => unit.endsWith('output');
+  const amounts: Readonly<Record<string, bigint>> = {
+    input: left('input', (unit) => !isOutput(unit)),
+    output: left('output', isOutput),
+  };
   const parts: [bigint, string][] = [
-    [plain, 'usd_per_1m_input'],
-    [count('cached_input_tokens'), 'usd_per_1m_cached_input'],
-    [count('cache_write_tokens'), 'usd_per_1m_cache_write'],
-    [count('output_tokens'), 'usd_per_1m_output'],
+    ...units.map((unit): [bigint, string] => [amounts[unit] ?? count(unit), `usd_per_1m_${unit}`]),
     [1_000_000n, 'usd_per_request'],
   ];
+  if (line.usd_tool_uses) parts.push([1_000_000n, 'usd_tool_uses']);
   let sum: Fraction = [0n, 1n];
   for (const [times, price] of parts) {
     const [numerator, denominator] = fraction(line[price]!);

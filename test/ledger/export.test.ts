@@ -4,9 +4,11 @@ import { csvRow } from '../../src/admin/use-cases/csv.ts';
 import { FULL_SIGHT } from '../../src/admin/use-cases/sight.ts';
 import { parseExport, writeExport } from '../../src/cli/ledger/export.ts';
 import type { Tariff } from '../../src/core/accounting/entry.ts';
+import { priceText } from '../../src/core/accounting/stored-price.ts';
 import { idAt } from '../../src/core/id.ts';
 import { type Decimal, parseDecimal, plainText } from '../../src/core/money/decimal.ts';
 import { compilePrice, costOf, type Price } from '../../src/core/money/price.ts';
+import { PART_UNITS, TOKEN_UNITS, type UnitKey } from '../../src/core/money/units.ts';
 import type { Usage } from '../../src/core/money/usage.ts';
 import { quotient } from '../../src/ledger/export/price.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
@@ -14,6 +16,7 @@ import { insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';
 import { tempFolder } from '../store/support.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
+import { dividedUsage } from '../support/money.ts';
 import { runHere } from '../support/run-here.ts';
 import { ALICE, audit, BOB, granting } from './audit-support.ts';
 import { fraction, micro, readCsv, recomputed } from './csv-support.ts';
@@ -36,18 +39,17 @@ function randomPrice(): Price {
   const rate = (): Decimal => decimal(`${random(30)}.${String(random(10_000)).padStart(4, '0')}`);
   const line = (overInputTokens: number) => ({
     ...{ overInputTokens, input: rate(), output: rate() },
-    cachedInput: random(2) ? rate() : null,
-    cacheWrite: random(2) ? rate() : null,
+    others: new Map(PART_UNITS.filter(() => random(2)).map((unit) => [unit, rate()])),
   });
-  const lines = [line(0), line(20_000)] as const;
-  return compilePrice({ lines: [...lines], perRequest: random(2) ? decimal('0.0021') : null }, decimal(UNIT));
+  const fees: [UnitKey, Decimal][] = random(2) ? [['request', decimal('0.0021')]] : [];
+  if (random(2)) fees.push(['tool_use/web_search', decimal('0.01')]);
+  return compilePrice({ lines: [line(0), line(20_000)], fees: new Map(fees) }, decimal(UNIT));
 }
 
 function randomUsage(): Usage {
-  const inputTokens = random(40_000);
-  const cachedInputTokens = random(inputTokens + 1);
-  const cacheWriteTokens = random(inputTokens - cachedInputTokens + 1);
-  return { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens: random(9_000), reasoningTokens: 0 };
+  const shares = Object.fromEntries(PART_UNITS.map((unit) => [unit, random(50) / 100]));
+  const divided = dividedUsage(random(40_000), random(9_000), shares, () => true);
+  return random(2) ? divided : { ...divided, units: { ...divided.units, 'tool_use/web_search': 1 + random(3) } };
 }
 
 let folder: ReturnType<typeof tempFolder>;
@@ -64,7 +66,7 @@ beforeAll(async () => {
       model: `m${i % 5}`,
       provider: `p${i % 2}`,
       upstream: `=up${i}`,
-      price: JSON.stringify(price),
+      price: priceText(price),
     }),
   );
   let refunded = 0;
@@ -310,7 +312,7 @@ test('an export with filters for key, label and model contains the lines that ma
 
 test('an empty export has the column names, or is an empty JSON array', async () => {
   expect(await exported('--key', 'nobody', '--by', 'key')).toBe(
-    'key_id,charges,input_tokens,cached_input_tokens,cache_write_tokens,output_tokens,credits,usd,overrun_credits,overrun_usd\r\n',
+    `key_id,charges,${TOKEN_UNITS.map((unit) => `${unit}_tokens`).join(',')},credits,usd,overrun_credits,overrun_usd\r\n`,
   );
   expect(JSON.parse(await exported('--key', 'nobody', '--format', 'json'))).toEqual([]);
 });

@@ -76,10 +76,8 @@ describe('settling', () => {
           provider: 'p',
           upstream: 'u',
           input_tokens: 10,
-          cached_input_tokens: 4,
-          cache_write_tokens: 1,
           output_tokens: 20,
-          reasoning_tokens: 3,
+          bill: '{"input":10,"output":20,"reasoning":3,"units":{"cached_input":4,"cache_write":1}}',
           estimated: 0,
           key_id: 'key',
           time: NOON,
@@ -128,13 +126,7 @@ describe('settling', () => {
     async (cost) => {
       using folder = tempFolder();
       const { ledger, store, alarms } = await open(folder.file);
-      const usage = {
-        inputTokens: cost,
-        cachedInputTokens: 0,
-        cacheWriteTokens: 0,
-        outputTokens: 1,
-        reasoningTokens: 0,
-      };
+      const usage = { inputTokens: cost, outputTokens: 1, reasoningTokens: 0 };
       const hold = await held(ledger, order(500));
       expect(await hold.settle(line(cost, { usage }), () => [])).toEqual({ charged: 500, overrun: 0 });
       await store.flush();

@@ -128,7 +128,8 @@ export async function refused(ledger: Ledger, asked: HoldRequest): Promise<FundS
 export const TARIFF: Tariff = { model: 'm', provider: 'p', upstream: 'u', price: '{}' };
 
 export function line(cost: number, over: Partial<EntryLine> = {}): EntryLine {
-  const usage = { inputTokens: 10, cachedInputTokens: 4, cacheWriteTokens: 1, outputTokens: 20, reasoningTokens: 3 };
+  const units = { cached_input: 4, cache_write: 1 };
+  const usage = { inputTokens: 10, outputTokens: 20, reasoningTokens: 3, units };
   return { tariff: TARIFF, usage, estimated: false, cost, ...over };
 }
 

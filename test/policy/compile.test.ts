@@ -17,9 +17,15 @@ const priced = (price: string) => {
 
 describe('prices', () => {
   test('prices are read exactly from the text', () => {
-    expect(priced('{ input: 0.1, cached_input: 0.0375, output: 1e1 }')).toEqual({
-      lines: [{ overInputTokens: 0, input: 200, cachedInput: 75, cacheWrite: 200, output: 20_000 }],
-      perRequest: 0,
+    expect(priced('{ input: 0.1, cached_input: 0.0375, output: 1e1 }')).toMatchObject({
+      lines: [
+        {
+          overInputTokens: 0,
+          input: 200,
+          output: 20_000,
+          rates: { cached_input: 75, cache_write: 200, audio_output: 20_000 },
+        },
+      ],
       divisor: 2,
     });
   });
@@ -32,12 +38,11 @@ describe('prices', () => {
 
   test('prices have tiers and a fee for each request', () => {
     const tiers = '[{ over_input_tokens: 200000, input: 2, output: 8 }]';
-    expect(priced(`{ input: 1, output: 4, per_request: 0.005, tiers: ${tiers} }`)).toEqual({
+    expect(priced(`{ input: 1, output: 4, per_request: 0.005, tiers: ${tiers} }`)).toMatchObject({
       lines: [
-        { overInputTokens: 0, input: 1000, cachedInput: 1000, cacheWrite: 1000, output: 4000 },
-        { overInputTokens: 200_000, input: 2000, cachedInput: 2000, cacheWrite: 2000, output: 8000 },
+        { overInputTokens: 0, input: 1000, output: 4000, request: 5_000_000 },
+        { overInputTokens: 200_000, input: 2000, output: 8000, request: 5_000_000 },
       ],
-      perRequest: 5_000_000,
       divisor: 1,
     });
   });

@@ -248,6 +248,26 @@ describe('usage', () => {
     expect(of(among)).toEqual([usage(10, 120, 100)]);
   });
 
+  test('has tokens of audio and images as units; those in the cache count as cached', () => {
+    const details = (audio: number, image: number) => [
+      { modality: 'TEXT', tokenCount: 5 },
+      { modality: 'AUDIO', tokenCount: audio },
+      { modality: 'IMAGE', tokenCount: image },
+    ];
+    const [read] = of({
+      ...{ promptTokenCount: 1_000, cachedContentTokenCount: 60, candidatesTokenCount: 200, totalTokenCount: 1_200 },
+      promptTokensDetails: details(400, 300),
+      cacheTokensDetails: details(50, 5),
+      candidatesTokensDetails: details(30, 120),
+    });
+    expect(read).toMatchObject({
+      usage: {
+        ...{ inputTokens: 1_000, outputTokens: 200 },
+        units: { cached_input: 60, audio_input: 350, image_input: 295, audio_output: 30, image_output: 120 },
+      },
+    });
+  });
+
   test('without a prompt count is ignored', () => {
     expect(of({ candidatesTokenCount: 5 })).toEqual([]);
   });

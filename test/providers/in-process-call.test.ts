@@ -8,7 +8,7 @@ import { ALARMS, DEADLINES, failureIn, nextBatch, partsOf, providerCall, textIn 
 const FINISH: StreamPart = { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
 const USAGE: StreamPart = {
   type: 'usage',
-  usage: { inputTokens: 1, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 1, reasoningTokens: 0 },
+  usage: { inputTokens: 1, outputTokens: 1, reasoningTokens: 0 },
 };
 const say = (text: string): StreamPart => ({ type: 'text', choice: 0, text });
 const pause = (ms: number): Pause => ({ type: 'pause', ms });

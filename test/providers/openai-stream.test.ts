@@ -98,7 +98,7 @@ describe('usage', () => {
     expect(read({ choices: [], usage })).toEqual([
       {
         type: 'usage',
-        usage: { inputTokens: 10, cachedInputTokens: 4, cacheWriteTokens: 0, outputTokens: 20, reasoningTokens: 15 },
+        usage: { inputTokens: 10, outputTokens: 20, reasoningTokens: 15, units: { cached_input: 4 } },
       },
     ]);
   });
@@ -113,7 +113,7 @@ describe('usage', () => {
     const [finish, counted] = read({ ...delta({}, 'stop'), usage });
     expect(finish?.type).toBe('finish');
     expect(counted).toMatchObject({
-      usage: { inputTokens: 1, outputTokens: 2, cachedInputTokens: 0, reasoningTokens: 0 },
+      usage: { inputTokens: 1, outputTokens: 2, reasoningTokens: 0, units: undefined },
     });
   });
 
@@ -229,7 +229,7 @@ describe('an unstreamed reply', () => {
       { type: 'finish', choice: 1, reason: 'tool_calls', raw: 'tool_calls' },
       {
         type: 'usage',
-        usage: { inputTokens: 1, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 2, reasoningTokens: 0 },
+        usage: { inputTokens: 1, outputTokens: 2, reasoningTokens: 0 },
       },
     ]);
   });
@@ -278,10 +278,22 @@ test('a choice may have at most 512 tool calls', () => {
 
 test('cached tokens are read from the usual name if both names are present', () => {
   const usage = { prompt_tokens: 9, completion_tokens: 2, prompt_cache_hit_tokens: 4 };
-  expect(read({ usage })).toMatchObject([{ usage: { cachedInputTokens: 4 } }]);
+  expect(read({ usage })).toMatchObject([{ usage: { units: { cached_input: 4 } } }]);
   expect(read({ usage: { ...usage, prompt_tokens_details: { cached_tokens: 3 } } })).toMatchObject([
-    { usage: { cachedInputTokens: 3 } },
+    { usage: { units: { cached_input: 3 } } },
   ]);
+});
+
+test('tokens of audio are read; if some must be cached, only those count as cached', () => {
+  const usageOf = (cached: number) => ({
+    ...{ prompt_tokens: 100, completion_tokens: 50 },
+    prompt_tokens_details: { cached_tokens: cached, audio_tokens: 80 },
+    completion_tokens_details: { audio_tokens: 30 },
+  });
+  const readWith = (cached: number) => read({ usage: usageOf(cached) });
+  expect(readWith(0)).toMatchObject([{ usage: { units: { audio_input: 80, audio_output: 30 } } }]);
+  expect(readWith(20)).toMatchObject([{ usage: { units: { cached_input: 20, audio_input: 80, audio_output: 30 } } }]);
+  expect(readWith(90)).toMatchObject([{ usage: { units: { cached_input: 90, audio_input: 10, audio_output: 30 } } }]);
 });
 
 test('a finish reason that reports a break is a failure', () => {

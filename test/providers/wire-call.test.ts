@@ -50,7 +50,7 @@ describe('a good answer', () => {
       { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' },
       {
         type: 'usage',
-        usage: { inputTokens: 7, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 0 },
+        usage: { inputTokens: 7, outputTokens: 5, reasoningTokens: 0 },
       },
     ]);
     expect(streamed.call.sent).toBe(true);

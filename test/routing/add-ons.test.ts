@@ -6,11 +6,11 @@ import { inputBound } from '../../src/routing/input-tokens.ts';
 import { refusalError } from '../../src/routing/refuse.ts';
 import { facts, model, outcomeOf, price, snapshot } from './build.ts';
 
-const SEARCH: AskedAddOns = { hourCache: false, toolUses: { web_search: 2 }, rereadings: 2, unpriced: [] };
+const SEARCH: AskedAddOns = { units: [], toolUses: { web_search: 2 }, rereadings: 2, unpriced: [] };
 const plain = model('plain');
 const [endpoint] = plain.endpoints;
 const searching = model('searching', {
-  endpoints: [{ ...endpoint!, price: { ...price(1, 1), toolUses: { web_search: 10 } } }],
+  endpoints: [{ ...endpoint!, price: price(1, 1, { rates: { 'tool_use/web_search': 10 } }) }],
 });
 const both = snapshot([plain, searching]);
 const asked = (addOns: AskedAddOns, rest: Partial<Facts> = {}): Facts => ({ ...facts(rest), addOns });

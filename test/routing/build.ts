@@ -5,7 +5,8 @@ import type { Decision, Refusal } from '../../src/core/decision/decision.ts';
 import type { Readings } from '../../src/core/decision/readings.ts';
 import { OPERATIONS } from '../../src/core/kinds/operations.ts';
 import { lazy } from '../../src/core/lazy.ts';
-import type { Price } from '../../src/core/money/price.ts';
+import { type Price, priceLine } from '../../src/core/money/price.ts';
+import { PART_UNITS, UNITS } from '../../src/core/money/units.ts';
 import { languageSupport } from '../../src/core/policy/language-support.ts';
 import type { Constraint } from '../../src/core/policy/rules.ts';
 import type { Endpoint, Model, PolicySnapshot, Provider, Task } from '../../src/core/policy/snapshot.ts';
@@ -20,9 +21,20 @@ import { createDecider, isRefusal } from '../../src/routing/decide.ts';
 export const registry = createRegistry(shipped);
 
 /** Creates a price. At 0.001 USD per Credit, USD per 1M tokens equal millicredits per token. */
-export function price(input: number, output: number, more: Partial<Price> = {}): Price {
-  const line = { overInputTokens: 0, input: input * 1000, cachedInput: input * 1000, cacheWrite: input * 1000 };
-  return { lines: [{ ...line, output: output * 1000 }], perRequest: 0, divisor: 1, ...more };
+export function price(input: number, output: number, more: PriceMore = {}): Price {
+  const { divisor = 1, perRequest = 0, rates = {} } = more;
+  const [ofInput, ofOutput] = [input * 1000, output * 1000];
+  const parts = PART_UNITS.filter((unit) => !UNITS[unit].asked);
+  const resolved = parts.map((unit) => [unit, UNITS[unit].side === 'input' ? ofInput : ofOutput]);
+  const all = { ...Object.fromEntries(resolved), input: ofInput, output: ofOutput, request: perRequest, ...rates };
+  return { lines: [priceLine(0, all)], divisor };
+}
+
+interface PriceMore {
+  readonly divisor?: number;
+  readonly perRequest?: number;
+  /** Further rates by `UnitKey`. */
+  readonly rates?: Readonly<Record<string, number>>;
 }
 
 /** The settings of an endpoint; `capabilities` default to the model's. */

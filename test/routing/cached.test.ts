@@ -3,13 +3,14 @@ import fc from 'fast-check';
 import { priorReadings } from '../../src/core/decision/readings.ts';
 import type { Endpoint } from '../../src/core/policy/snapshot.ts';
 import { costReference, expectedCost, expectedLatency } from '../../src/routing/estimate.ts';
+import { changedLine } from '../support/money.ts';
 import { decisionOf, facts, idsOf, model, price, snapshot, usual } from './build.ts';
 
 /** Creates a price in which a cached input token costs a tenth of an uncached one (1 millicredit). */
 const cheaper = (input: number, output: number) => {
   const list = price(input, output);
   const [line] = list.lines;
-  return { ...list, lines: [{ ...line, cachedInput: line.cachedInput / 10 }] as const };
+  return { ...list, lines: [changedLine(line, { cached_input: line.input / 10 })] as const };
 };
 const at = (provider: string): Endpoint => ({
   provider,

@@ -38,7 +38,7 @@ describe('PDFs are held', () => {
     expect(inputBound(reader(A_FILE), counted(900_000))).toBe(100 + 40 * 700);
     expect(inputBound(model('other', { pageTokensMax: 700, pagesMax: [A_FILE] }), counted(900))).toBe(100 + 40 * 700);
     expect(expectedInput(counted(900), reader(A_FILE))).toBe(900);
-    const addOns = { hourCache: false, toolUses: {}, rereadings: 1, unpriced: [] };
+    const addOns = { units: [], toolUses: {}, rereadings: 1, unpriced: [] };
     expect(inputBound(reader(A_FILE), { ...counted(900), addOns })).toBe(2_000_000);
   });
 });

@@ -3,7 +3,9 @@ import fc from 'fast-check';
 import { limitFromCredits, toCredits } from '../../src/core/money/credits.ts';
 import { type Decimal, parseDecimal } from '../../src/core/money/decimal.ts';
 import { compilePrice, costBound, costOf, lineFor, outputWithin, type Price } from '../../src/core/money/price.ts';
+import type { PartUnit, UnitKey } from '../../src/core/money/units.ts';
 import { plainUsage, type Usage } from '../../src/core/money/usage.ts';
+import { anyLine, anyShares, changedLine, dividedUsage, sumAnew } from '../support/money.ts';
 
 const decimal = (text: string): Decimal => {
   const parsed = parseDecimal(text);
@@ -20,15 +22,14 @@ interface Line {
 }
 
 function compiled(lines: readonly [Line, ...Line[]], usdPerCredit = '0.001', perRequest?: string): Price {
-  const [first, ...rest] = lines.map(({ over, input, cached, write, output }) => ({
-    overInputTokens: over,
-    input: decimal(input),
-    cachedInput: cached === undefined ? null : decimal(cached),
-    cacheWrite: write === undefined ? null : decimal(write),
-    output: decimal(output),
-  }));
-  const list = { lines: [first!, ...rest] as const, perRequest: perRequest === undefined ? null : decimal(perRequest) };
-  return compilePrice(list, decimal(usdPerCredit));
+  const [first, ...rest] = lines.map(({ over, input, cached, write, output }) => {
+    const others = new Map<PartUnit, Decimal>();
+    if (cached !== undefined) others.set('cached_input', decimal(cached));
+    if (write !== undefined) others.set('cache_write', decimal(write));
+    return { overInputTokens: over, input: decimal(input), output: decimal(output), others };
+  });
+  const fees = new Map<UnitKey, Decimal>(perRequest === undefined ? [] : [['request', decimal(perRequest)]]);
+  return compilePrice({ lines: [first!, ...rest], fees }, decimal(usdPerCredit));
 }
 
 const flat = compiled([{ over: 0, input: '0.25', cached: '0.025', write: '0.3125', output: '2' }]);
@@ -53,13 +54,7 @@ describe('a cost', () => {
   });
 
   test('bills cached input, cache writes and the rest each at its own rate', () => {
-    const usage: Usage = {
-      inputTokens: 1000,
-      cachedInputTokens: 600,
-      cacheWriteTokens: 100,
-      outputTokens: 10,
-      reasoningTokens: 4,
-    };
+    const usage: Usage = { ...plainUsage(1_000, 10), units: { cached_input: 600, cache_write: 100 } };
     expect(costOf(flat, usage)).toBe(300 * 250 + 600 * 25 + Math.ceil(100 * 312.5) + 10 * 2000);
   });
 
@@ -87,43 +82,34 @@ describe('a cost', () => {
 });
 
 const rate = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 100_000 }), fc.integer({ min: 1, max: 2 ** 40 }));
-const line = fc.record({ input: rate, cachedInput: rate, cacheWrite: rate, output: rate });
 const tokens = fc.oneof(fc.integer({ min: 0, max: 5000 }), fc.integer({ min: 0, max: 1_000_000_000 }));
 const prices: fc.Arbitrary<Price> = fc
   .record({
-    lines: fc.array(line, { minLength: 1, maxLength: 4 }),
+    lines: fc.array(anyLine(rate), { minLength: 1, maxLength: 4 }),
     edges: fc.uniqueArray(fc.integer({ min: 1, max: 300_000 }), { minLength: 3, maxLength: 3 }),
-    perRequest: rate,
+    request: rate,
     divisor: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 1_000_000 }), fc.integer({ min: 1, max: 2 ** 40 })),
   })
-  .map(({ lines, edges, perRequest, divisor }) => {
-    edges.sort((a, b) => a - b);
-    const [first, ...rest] = lines.map((rates, at) => ({ ...rates, overInputTokens: at === 0 ? 0 : edges[at - 1]! }));
-    return { lines: [first!, ...rest], perRequest, divisor };
+  .map(({ lines, edges, request, divisor }) => {
+    const overs = [0, ...edges.sort((a, b) => a - b)];
+    const [first, ...rest] = lines.map((line, at) => changedLine(line, { request }, overs[at]!));
+    return { lines: [first!, ...rest], divisor };
   });
 
 const usages = fc
-  .record({ inputTokens: tokens, outputTokens: tokens, cached: fc.nat(100), written: fc.nat(100) })
-  .map(({ inputTokens, outputTokens, cached, written }): Usage => {
-    const cachedInputTokens = Math.floor((inputTokens * cached) / 200);
-    const cacheWriteTokens = Math.floor((inputTokens * written) / 200);
-    return { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens: 0 };
-  });
+  .record({ input: tokens, output: tokens, shares: anyShares, isPlain: fc.boolean() })
+  .map(({ input, output, shares, isPlain }) =>
+    isPlain ? plainUsage(input, output) : dividedUsage(input, output, shares),
+  );
 
 const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** The cost according to its definition, calculated in big integers. */
-function referenceCost({ lines, perRequest, divisor }: Price, usage: Usage): number {
+function referenceCost({ lines, divisor }: Price, usage: Usage): number {
   const billed = lines
     .filter(({ overInputTokens }) => overInputTokens === 0 || overInputTokens < usage.inputTokens)
     .at(-1)!;
-  const plain = usage.inputTokens - usage.cachedInputTokens - usage.cacheWriteTokens;
-  const total =
-    BigInt(perRequest) +
-    BigInt(plain) * BigInt(billed.input) +
-    BigInt(usage.cachedInputTokens) * BigInt(billed.cachedInput) +
-    BigInt(usage.cacheWriteTokens) * BigInt(billed.cacheWrite) +
-    BigInt(usage.outputTokens) * BigInt(billed.output);
+  const total = sumAnew(billed, usage);
   const cost = total / BigInt(divisor) + (total % BigInt(divisor) > 0n ? 1n : 0n);
   return Number(cost > SAFE_MAX ? SAFE_MAX : cost);
 }

@@ -12,6 +12,7 @@ import { isRefusal } from '../../src/routing/decide.ts';
 import { nearestModel } from '../../src/routing/nearest-model.ts';
 import { leastWorstCase, refusalError } from '../../src/routing/refuse.ts';
 import { tries } from '../deep/effort.ts';
+import { changedLine } from '../support/money.ts';
 import {
   candidatesOf,
   decisionOf,
@@ -165,7 +166,7 @@ function reasons(one: Model, request: Facts, all: readonly Model[]): Rejection[]
   const { price: first } = one.endpoints[paid[0] ?? 0]!;
   const line = first.lines.findLast((each) => each.overInputTokens === 0 || each.overInputTokens < input)!;
   const output = (expectedOutput + one.reasoningTokens) * request.choices;
-  const cost = (first.perRequest + input * line.input + output * line.output) / first.divisor / 1e6;
+  const cost = (line.request + input * line.input + output * line.output) / first.divisor / 1e6;
   if (isAbove(cost, request.ceilings.costCredits)) found.push('max_cost');
   const latency = one.latency.ttftMs + (expectedOutput * 1000) / one.latency.outputTokensPerSecond;
   if (isAbove(latency, request.ceilings.latencyMs)) found.push('max_latency');
@@ -334,7 +335,7 @@ describe('funds', () => {
   /** Two endpoints: the first is cheap in the expected case and expensive in the worst case, the second lies between. */
   const tiered = price(1, 4);
   const [line] = tiered.lines;
-  const first = { ...tiered, lines: [line, { ...line, overInputTokens: 800, input: 90_000, output: 90_000 }] as const };
+  const first = { ...tiered, lines: [line, changedLine(line, { input: 90_000, output: 90_000 }, 800)] as const };
   const endpoints = [first, price(2, 8)].map((each) => ({ provider: 'p', upstream: 'u', regions: [], price: each }));
   const from = snapshot([model('x', { endpoints: [endpoints[0]!, endpoints[1]!] })]);
 

@@ -3,6 +3,7 @@ import { OPERATIONS } from '../../src/core/kinds/operations.ts';
 import type { Model, PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import { CAPABILITIES } from '../../src/core/request/capability.ts';
 import type { Facts } from '../../src/core/request/facts.ts';
+import { changedLine } from '../support/money.ts';
 import { facts, model, price, snapshot } from './build.ts';
 
 /** A catalog, and a request that some, all or none of its models can serve. */
@@ -53,7 +54,7 @@ const models: fc.Arbitrary<readonly Model[]> = fc
       const [first, ...others] = prices.map(({ input, output, tierInput, fee, divisor }) => {
         const flat = price(input, output, { perRequest: fee, divisor });
         const [line] = flat.lines;
-        const tier = { ...line, overInputTokens: 800, input: Math.max(line.input, tierInput * 1000) };
+        const tier = changedLine(line, { input: Math.max(line.input, tierInput * 1000) }, 800);
         return {
           provider: 'p',
           upstream: 'u',

@@ -25,8 +25,8 @@ const usages = fc
   .record({ input: fc.nat(999), output: fc.nat(999), cached: fc.nat(99), reasoning: fc.nat(99) })
   .map(({ input, output, cached, reasoning }) => ({
     ...plainUsage(input, output),
-    cachedInputTokens: cached,
     reasoningTokens: reasoning,
+    units: { cached_input: cached },
   }));
 const attempts: fc.Arbitrary<AttemptRecord> = fc.record({
   ...{ model: names, provider: names, upstream: names, startMs: fc.option(times, { nil: undefined }), ms: times },

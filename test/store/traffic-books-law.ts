@@ -263,9 +263,9 @@ class Box {
     held.charged += amount;
     this.#told.push({
       ...{ kind: 'post', reservation: held.id, amount, overrun: 0, time: this.now, keyId, team, user, selector },
-      ...{ labels: labelsOf(held.caller), session: '', agent: '', input: 0, cached: 0, written: 0, output: 0 },
-      ...{ model: tariff?.model ?? '', provider: tariff?.provider ?? '', upstream: '', reasoning: 0 },
-      ...{ estimated: false, price: null, addOns: null, note: '' },
+      ...{ labels: labelsOf(held.caller), session: '', agent: '' },
+      ...{ model: tariff?.model ?? '', provider: tariff?.provider ?? '', upstream: '' },
+      ...{ estimated: false, price: null, bill: null, note: '' },
     });
   }
 

@@ -157,8 +157,8 @@ function moneyOf(request: number, { kind, amount, tariff }: Booked): MoneyEntry 
   return {
     ...{ kind: kind as MoneyEntry['kind'], reservation: idOf(request), amount, overrun: 0, time: momentOf(request) },
     ...{ keyId: `key${request % 3}`, team: request % 2 ? 'red' : '', user: USERS[request % 6] ?? '', selector: 'auto' },
-    ...{ labels, session: '', agent: '', input: 0, cached: 0, written: 0, output: 0, model, provider, upstream: '' },
-    ...{ reasoning: 0, estimated: false, price: null, addOns: null, note: '' },
+    ...{ labels, session: '', agent: '', model, provider, upstream: '' },
+    ...{ estimated: false, price: null, bill: null, note: '' },
   };
 }
 

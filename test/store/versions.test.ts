@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openStore } from '../../src/store/open.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
+import { BASELINE } from '../../src/store/sqlite/statement.ts';
 import { waitFor } from '../support/answers.ts';
 import { runHere } from '../support/run-here.ts';
 import { tempFolder } from './support.ts';
@@ -17,6 +18,7 @@ async function folderWith(room: string, version: number) {
     using db = new Database(file);
     return db.query(sql).all();
   };
+  rows(`DELETE FROM migrations WHERE room = '${room}' AND version > ${BASELINE}`);
   rows(`UPDATE migrations SET version = ${version} WHERE room = '${room}'`);
   const versions = () => rows('SELECT room, version FROM migrations ORDER BY room');
   return { ...folder, file, versions, [Symbol.dispose]: () => folder[Symbol.dispose]() };

@@ -15,13 +15,18 @@ export const finish = (reason: FinishReason, raw: string = reason, choice = 0, s
 
 export const used = (
   inputTokens: number,
-  cachedInputTokens: number,
-  cacheWriteTokens: number,
+  cached: number,
+  written: number,
   outputTokens: number,
   reasoningTokens: number,
 ): StreamPart => ({
   type: 'usage',
-  usage: { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens },
+  usage: {
+    ...{ inputTokens, outputTokens, reasoningTokens },
+    ...(cached + written > 0 && {
+      units: { ...(cached > 0 && { cached_input: cached }), ...(written > 0 && { cache_write: written }) },
+    }),
+  },
 });
 
 /** Returns the parts without output that is only counted. */

@@ -1,4 +1,4 @@
-import { type AddOns, canonicalUsage, type Usage } from 'signalbox/plugin';
+import { canonicalUsage, toolUse, type Usage } from 'signalbox/plugin';
 import { type Json, numberOf, objectOf } from '../json.ts';
 
 /** The usage members that the adapter keeps. Copying all members of the usage for every event would be too slow. */
@@ -21,25 +21,23 @@ export const usageOf = (usage: Json): Usage =>
   canonicalUsage(
     {
       input: numberOf(usage.input_tokens) ?? 0,
-      cachedInput: numberOf(usage.cache_read_input_tokens),
-      cacheWrite: numberOf(usage.cache_creation_input_tokens),
       output: numberOf(usage.output_tokens) ?? 0,
       reasoning: numberOf(objectOf(usage.output_tokens_details).thinking_tokens),
-      addOns: addOnsOf(usage),
+      units: unitsOf(usage),
     },
-    { cached: false, cacheWrite: false, reasoning: true },
+    { input: false, output: true, reasoning: true },
   );
 
-/**
- * Returns the charges in addition to tokens; undefined if there are none. Tool uses are named without their unit: `web_search_requests`.
- */
-function addOnsOf({ cache_creation: written, server_tool_use: tools }: Json): AddOns | undefined {
-  const hourCacheTokens = numberOf(objectOf(written).ephemeral_1h_input_tokens) ?? 0;
-  const toolUses: Record<string, number> = {};
-  for (const [name, uses] of Object.entries(objectOf(tools))) {
-    if (numberOf(uses)) toolUses[name.replace(/_requests$/, '')] = numberOf(uses)!;
-  }
-  const hasUses = Object.keys(toolUses).length > 0;
-  if (hourCacheTokens === 0 && !hasUses) return undefined;
-  return { ...(hourCacheTokens !== 0 && { hourCacheTokens }), ...(hasUses && { toolUses }) };
+/** Returns what is billed in addition to plain tokens. The uses of tools are named without their unit: `web_search_requests`. */
+function unitsOf(usage: Json): Record<string, number | undefined> {
+  const written = numberOf(usage.cache_creation_input_tokens);
+  const forAnHour = numberOf(objectOf(usage.cache_creation).ephemeral_1h_input_tokens);
+  const units: Record<string, number | undefined> = {
+    cached_input: numberOf(usage.cache_read_input_tokens),
+    cache_write: written === undefined ? undefined : written - (forAnHour ?? 0),
+    cache_write_1h: forAnHour,
+  };
+  const tools = objectOf(usage.server_tool_use);
+  for (const name in tools) units[toolUse(name.replace(/_requests$/, ''))] = numberOf(tools[name]);
+  return units;
 }

@@ -2,6 +2,7 @@ import {
   canonicalUsage,
   type FinishReason,
   type Frame,
+  objectsIn,
   type ProviderFailure,
   type StreamPart,
   type StreamReader,
@@ -187,7 +188,24 @@ function readUsage(metadata: unknown): Usage | null {
   // The candidates' count excludes thinking, unless the total shows otherwise.
   const among = metadata.totalTokenCount === input + output;
   return canonicalUsage(
-    { input, cachedInput: numberOf(metadata.cachedContentTokenCount), output, reasoning },
-    { cached: true, cacheWrite: true, reasoning: among },
+    { input, output, reasoning, units: unitsOf(metadata) },
+    { input: true, output: true, reasoning: among },
   );
+}
+
+function unitsOf(metadata: Json): Record<string, number | undefined> {
+  const { promptTokensDetails: prompt, cacheTokensDetails: cached, candidatesTokensDetails: answer } = metadata;
+  return {
+    cached_input: numberOf(metadata.cachedContentTokenCount),
+    audio_input: Math.max(0, tokensOf(prompt, 'AUDIO') - tokensOf(cached, 'AUDIO')),
+    image_input: Math.max(0, tokensOf(prompt, 'IMAGE') - tokensOf(cached, 'IMAGE')),
+    audio_output: tokensOf(answer, 'AUDIO'),
+    image_output: tokensOf(answer, 'IMAGE'),
+  };
+}
+
+/** Returns the tokens of one modality. */
+function tokensOf(details: unknown, modality: string): number {
+  const own = objectsIn(details).find((one) => one.modality === modality);
+  return numberOf(own?.tokenCount) ?? 0;
 }

@@ -1,4 +1,11 @@
-import type { Frame, StreamPart, StreamReader, TextForm, Usage } from 'signalbox/plugin';
+import {
+  canonicalUsage,
+  type Frame,
+  type StreamPart,
+  type StreamReader,
+  type TextForm,
+  type Usage,
+} from 'signalbox/plugin';
 import { isObject, type Json, listOf, numberOf, objectOf, parseJson } from '../json.ts';
 import { addUsage, malformed, unreadParts } from '../parts.ts';
 import { ChoiceReader } from './choice.ts';
@@ -91,11 +98,18 @@ function readUsage(usage: unknown): Usage | null {
   const reasoning = numberOf(completion.reasoning_tokens) ?? 0;
   // OpenAI's output tokens include reasoning. xAI's output tokens do not include reasoning, as the total shows.
   const isApart = reasoning !== 0 && usage.total_tokens === input + output + reasoning;
-  return {
-    inputTokens: input,
-    cachedInputTokens: cachedInput ?? 0,
-    cacheWriteTokens: numberOf(prompt.cache_write_tokens) ?? 0,
-    outputTokens: isApart ? output + reasoning : output,
-    reasoningTokens: reasoning,
+  const outputTokens = isApart ? output + reasoning : output;
+  const written = numberOf(prompt.cache_write_tokens);
+  const [heard, spoken] = [numberOf(prompt.audio_tokens), numberOf(completion.audio_tokens)];
+  if (!cachedInput && !written && !heard && !spoken)
+    return { inputTokens: input, outputTokens, reasoningTokens: reasoning, units: undefined };
+  const units = {
+    cached_input: cachedInput,
+    cache_write: written,
+    // Cached tokens can be audio. Only as many as must be are billed as cached, because audio costs more.
+    audio_input: heard && Math.max(0, Math.min(heard, input - (cachedInput ?? 0) - (written ?? 0))),
+    audio_output: spoken,
   };
+  return canonicalUsage({ input, output: outputTokens, reasoning, units }, ALL_INCLUDED);
 }
+const ALL_INCLUDED = { input: true, output: true, reasoning: true };

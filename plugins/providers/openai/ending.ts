@@ -40,32 +40,32 @@ export function failureOf(error: Json): ProviderFailure {
   return failure.kind === 'server' && OF_CONTENT.test(textOf(error.code)) ? { ...failure, kind: 'rejected' } : failure;
 }
 
-/** OpenAI's input and output counts include all other counts. */
-const ALL_INCLUDED = { cached: true, cacheWrite: true, reasoning: true };
-
 /** @param searches the number of web searches, which are billed in addition to tokens */
 export function readUsage(usage: unknown, searches: number): Usage | null {
   if (!isObject(usage)) return null;
   if (numberOf(usage.input_tokens) === undefined || numberOf(usage.output_tokens) === undefined) return null;
-  const read = usageOf(usage);
-  return searches > 0 ? { ...read, addOns: { toolUses: { web_search: searches } } } : read;
+  return usageOf(usage, searches);
 }
 
 /** Returns the usage that a response states, for the caller; undefined for none. */
 export const usageStatedIn = ({ usage }: Json): Usage | undefined =>
-  isObject(usage) ? statedUsage(usage, usageOf(usage), PROMISED) : undefined;
+  isObject(usage) ? statedUsage(usage, usageOf(usage, 0), PROMISED) : undefined;
 const PROMISED = { required: ['input_tokens', 'output_tokens', 'total_tokens'] };
 
-function usageOf(usage: Json): Usage {
+/** OpenAI's input and output counts include all other counts of tokens. */
+function usageOf(usage: Json, searches: number): Usage {
   const details = objectOf(usage.input_tokens_details);
   return canonicalUsage(
     {
       input: numberOf(usage.input_tokens) ?? 0,
-      cachedInput: numberOf(details.cached_tokens),
-      cacheWrite: numberOf(details.cache_write_tokens),
       output: numberOf(usage.output_tokens) ?? 0,
       reasoning: numberOf(objectOf(usage.output_tokens_details).reasoning_tokens),
+      units: {
+        cached_input: numberOf(details.cached_tokens),
+        cache_write: numberOf(details.cache_write_tokens),
+        'tool_use/web_search': searches,
+      },
     },
-    ALL_INCLUDED,
+    { input: true, output: true, reasoning: true },
   );
 }

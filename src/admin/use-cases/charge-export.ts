@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { billed } from '../../core/accounting/bill.ts';
 import { idText } from '../../core/id.ts';
 import { toCredits } from '../../core/money/credits.ts';
 import { iso } from '../../core/time/clock.ts';
@@ -54,9 +55,9 @@ async function* tableOf(
     ...groupOf(holders, [sight.keyOf(entry.keyId), entry.team, entry.user], nameOf, sight),
     model: entry.model,
     provider: entry.provider,
-    input_tokens: entry.input,
-    cached_input_tokens: entry.cached,
-    output_tokens: entry.output,
+    input_tokens: entry.bill?.input ?? 0,
+    cached_input_tokens: billed(entry.bill, 'cached_input'),
+    output_tokens: entry.bill?.output ?? 0,
     credits: toCredits(entry.amount),
     usd: usd(entry.amount),
     outcome: entry.outcome ?? null,

@@ -1,10 +1,11 @@
-import { type BillLine, billOf } from '../../core/accounting/bill.ts';
+import type { BillLine } from '../../core/accounting/bill.ts';
+import { readPrice } from '../../core/accounting/stored-price.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import { type Decimal, parseDecimal } from '../../core/money/decimal.ts';
-import type { Price } from '../../core/money/price.ts';
+import { toolOf, UNIT_NAMES, UNITS, type Unit, unitOf } from '../../core/money/units.ts';
 import type { RecordReader } from '../../gateway/records/records.ts';
 import { visibleRecord } from '../../gateway/request/explain.ts';
-import { quotient, readAddOns, readPrice } from '../../ledger/export/price.ts';
+import { quotient } from '../../ledger/export/price.ts';
 import { hashOf } from '../../policy/runtime/source.ts';
 import { HOLD_ENTRIES, type ReservationEntry } from '../../store/journal-reader.ts';
 import type { Repositories } from '../../store/repositories.ts';
@@ -92,7 +93,7 @@ function sumsOf(holds: readonly HoldEntries[]) {
 function shownEntry(entry: ReservationEntry, guard: string | null, worth: Decimal | null) {
   const kind = HOLD_ENTRIES.find((one) => one === entry.kind);
   if (!kind) return [];
-  const { time, amount, model, provider, upstream } = entry;
+  const { time, amount, model, provider, upstream, bill } = entry;
   const price = entry.price !== null && isCharge(kind) ? readPrice(entry.price) : null;
   return [
     {
@@ -105,31 +106,26 @@ function shownEntry(entry: ReservationEntry, guard: string | null, worth: Decima
       upstream,
       priceRevision: price && entry.price !== null ? hashOf(entry.price) : null,
       estimated: price && entry.estimated,
-      lines: price && linesOf(entry, price).map((line) => shownLine(line, price, worth)),
+      lines: price && (bill?.lines ?? []).map((line) => shownLine(line, price.divisor, worth)),
     },
   ];
 }
 
 const isCharge = (kind: ReservationEntry['kind']): boolean => kind === 'post' || kind === 'settle';
 
-function linesOf({ input, cached, written, output, reasoning, addOns }: ReservationEntry, price: Price) {
-  const tokens = { inputTokens: input, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens: output };
-  const beside = readAddOns(addOns);
-  return billOf(price, { ...tokens, reasoningTokens: reasoning, ...(beside && { addOns: beside }) });
-}
-
 /** The rate divided by the divisor is the price in Credits for a million units. */
-function shownLine({ item, name, units, rate }: BillLine, { divisor }: Price, worth: Decimal | null) {
+function shownLine({ unit, amount, rate }: BillLine, divisor: number, worth: Decimal | null) {
   const over = BigInt(divisor) * 10n ** BigInt(worth?.scale ?? 0);
-  const isTokens = item !== 'tool' && item !== 'request';
-  const usdRate = worth && quotient(BigInt(rate) * worth.digits, isTokens ? over : over * MILLION);
+  const isTokens = unitOf(unit)?.side !== 'beside';
+  const exact = BigInt(rate ?? 0);
+  const tool = toolOf(unit);
   return {
-    item,
-    name: name === '' ? null : name,
-    units,
+    item: UNIT_NAMES.find((name) => unitOf(unit) === UNITS[name]) ?? ('input' satisfies Unit),
+    name: tool === '' ? null : tool,
+    units: amount,
     per: isTokens ? 1_000_000 : 1,
-    rateUsd: usdRate,
-    credits: (units * rate) / divisor / 1_000_000,
-    usd: worth && quotient(BigInt(units) * BigInt(rate) * worth.digits, over * MILLION),
+    rateUsd: worth && quotient(exact * worth.digits, isTokens ? over : over * MILLION),
+    credits: (amount * Number(exact)) / divisor / 1_000_000,
+    usd: worth && quotient(BigInt(amount) * exact * worth.digits, over * MILLION),
   };
 }

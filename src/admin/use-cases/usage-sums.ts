@@ -1,13 +1,15 @@
 import { type Window, windowAt } from '../../core/accounting/window.ts';
-import { isBalanceOnly, momentOf } from '../../ledger/export/export.ts';
+import { TOKEN_UNITS, type TokenUnit } from '../../core/money/units.ts';
+import { isBalanceOnly, momentOf, tokensOf } from '../../ledger/export/export.ts';
 import type { MoneyEntry } from '../../store/journal-reader.ts';
 import { type Grouping, isLabel, labelOf } from './report/grouping.ts';
 
 /**
- * Tokens and money of charges, in microcredits. `charged` is after refunds. `overrun` was billed by providers beyond holds and is the
+ * Tokens of each unit, where `input` and `output` are all of their side, and money of charges, in microcredits. `charged` is after refunds. `overrun` was billed by providers beyond holds and is the
  * operator's loss.
  */
-export const NO_FIGURES = { charges: 0, input: 0, cached: 0, written: 0, output: 0, charged: 0, overrun: 0 };
+const NO_TOKENS = Object.fromEntries(TOKEN_UNITS.map((unit) => [unit, 0])) as Record<TokenUnit, number>;
+export const NO_FIGURES = { charges: 0, ...NO_TOKENS, charged: 0, overrun: 0 };
 export type UsageFigures = Readonly<typeof NO_FIGURES>;
 const FIGURES = Object.keys(NO_FIGURES) as readonly (keyof UsageFigures)[];
 
@@ -26,7 +28,8 @@ export interface Spending
 export function spendingOf(entry: MoneyEntry): Spending | null {
   if (isBalanceOnly(entry)) return null;
   const [charges, charged, overrun] = entry.kind === 'overrun' ? [0, 0, entry.amount] : [1, entry.amount, 0];
-  return { ...entry, moment: momentOf(entry), charges, charged, overrun };
+  const tokens = Object.fromEntries(TOKEN_UNITS.map((unit) => [unit, tokensOf(entry.bill, unit)])) as typeof NO_TOKENS;
+  return { ...entry, ...tokens, moment: momentOf(entry), charges, charged, overrun };
 }
 
 /** The figures of a group. */

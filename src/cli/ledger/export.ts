@@ -5,7 +5,8 @@ import type { StoredNames } from '../../admin/use-cases/stored-names.ts';
 import { entriesOf, groupColumns, groupOf, keyName, learnKeys, storedPages } from '../../admin/use-cases/usage.ts';
 import { type UsageGroup, UsageSums } from '../../admin/use-cases/usage-sums.ts';
 import { toCredits } from '../../core/money/credits.ts';
-import { COLUMNS, exportedLines, type Line, usdCell } from '../../ledger/export/export.ts';
+import { TOKEN_UNITS } from '../../core/money/units.ts';
+import { COLUMNS, columnOf, exportedLines, type Line, usdCell } from '../../ledger/export/export.ts';
 import type { JournalReader, MoneyEntry } from '../../store/journal-reader.ts';
 import { COMMAS, choiceOf, LIST, pairsOf, parseFlags, TEXT } from '../arguments.ts';
 import { flagMonth, flagPeriod, inFlags } from './period.ts';
@@ -81,17 +82,14 @@ async function* linesOf(pages: ReturnType<typeof entriesOf>, sight: Sight, lineO
 }
 
 const SUM_COLUMNS = [
-  ...['charges', 'input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'output_tokens'],
+  ...['charges', ...TOKEN_UNITS.map(columnOf)],
   ...['credits', 'usd', 'overrun_credits', 'overrun_usd'],
 ];
 
 const sumLine = (group: Line, sums: UsageGroup, usd: ReturnType<typeof usdCell>): Line => ({
   ...group,
   charges: sums.charges,
-  input_tokens: sums.input,
-  cached_input_tokens: sums.cached,
-  cache_write_tokens: sums.written,
-  output_tokens: sums.output,
+  ...Object.fromEntries(TOKEN_UNITS.map((unit) => [columnOf(unit), sums[unit]])),
   credits: toCredits(sums.charged),
   usd: usd(sums.charged),
   overrun_credits: toCredits(sums.overrun),

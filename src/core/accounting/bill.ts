@@ -1,36 +1,99 @@
-import { addOnPairs, lineFor, type Price } from '../money/price.ts';
+import { isObject, parseJson } from '../json/object.ts';
+import { lineFor, type Price, type PriceLine, rateOf } from '../money/price.ts';
+import { type Amounts, unitOf } from '../money/units.ts';
 import type { Usage } from '../money/usage.ts';
 
-/** The kinds of items on a bill. `tool` is a use of a tool that the provider runs. */
-export const BILL_ITEMS = ['input', 'cached_input', 'cache_write', 'hour_cache', 'output', 'tool', 'request'] as const;
+/** A bill as the journal stores it: the amounts, each with the rate that applied. */
+export interface Bill {
+  /** All tokens of the input and the output, and the part of the output that was hidden reasoning. */
+  readonly input: number;
+  readonly output: number;
+  readonly reasoning: number;
+  /** The lines, without units that have no amount. */
+  readonly lines: readonly BillLine[];
+  /** The price line that applied, by its `overInputTokens`, and the divisor of the rates; null if the price is unknown. */
+  readonly over: number | null;
+  readonly divisor: number | null;
+}
 
-/** One line of a bill: a number of units at a rate. */
+/** One line of a bill: an amount of a unit at a rate. Divide the rate by the price's divisor to get microcredits. */
 export interface BillLine {
-  readonly item: (typeof BILL_ITEMS)[number];
-  /** The name of the used tool; '' for other items. */
-  readonly name: string;
-  readonly units: number;
-  /** The rate of one unit. Divide the rate by the price's divisor to get microcredits. */
-  readonly rate: number;
+  /** `UnitKey`. */
+  readonly unit: string;
+  readonly amount: number;
+  /** Null if the price is unknown. */
+  readonly rate: number | null;
 }
 
 /**
- * Returns the lines of a bill. The sum of the lines, rounded up once to a microcredit, equals `costOf` of the same usage. The bill leaves
- * out items without units. The line for a one-hour cache write has only the surcharge over an ordinary cache write.
+ * Writes bills at a price as the journal stores them:
+ * `{"input":1204,"output":20,"units":{"cached_input":300},"rates":{"input":2500,"output":10000,"cached_input":250},"over":0,"divisor":10}`.
+ * `input` and `output` are all tokens of their side. `reasoning` and `units` are left out if there are none, and the rates and what follows
+ * if the price is unknown. Create a writer once for each price, because it keeps the texts of bills that have only input and output.
  */
-export function billOf(price: Price, usage: Usage): readonly BillLine[] {
-  const { inputTokens, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens, addOns } = usage;
-  const line = lineFor(price, inputTokens);
-  const [hourTokens = 0, hourRate = 0] = addOns ? addOnPairs(price, line, { ...addOns, toolUses: {} }) : [];
-  const tools = Object.entries(addOns?.toolUses ?? {});
-  const lines: readonly BillLine[] = [
-    { item: 'input', name: '', units: inputTokens - cached - written, rate: line.input },
-    { item: 'cached_input', name: '', units: cached, rate: line.cachedInput },
-    { item: 'cache_write', name: '', units: written, rate: line.cacheWrite },
-    { item: 'hour_cache', name: '', units: hourTokens, rate: hourRate },
-    { item: 'output', name: '', units: outputTokens, rate: line.output },
-    ...tools.map(([name, uses]) => ({ item: 'tool' as const, name, units: uses, rate: price.toolUses?.[name] ?? 0 })),
-    { item: 'request', name: '', units: price.perRequest > 0 ? 1 : 0, rate: price.perRequest },
-  ];
-  return lines.filter(({ units }) => units > 0);
+export class BillWriter {
+  readonly #price: Price | null;
+  readonly #plainEnds = new Map<PriceLine, string>();
+
+  /** @param price null if it is unknown */
+  constructor(price: Price | null) {
+    this.#price = price;
+    if (price) for (const line of price.lines) this.#plainEnds.set(line, endOf(line, price.divisor, {}));
+  }
+
+  text(usage: Usage): string {
+    const { inputTokens, outputTokens, reasoningTokens, units } = usage;
+    const end = units === undefined ? this.#plainEnd(inputTokens) : this.#endWith(units, inputTokens);
+    if (reasoningTokens === 0) return `{"input":${inputTokens},"output":${outputTokens}${end}`;
+    return `{"input":${inputTokens},"output":${outputTokens},"reasoning":${reasoningTokens}${end}`;
+  }
+
+  #plainEnd(inputTokens: number): string {
+    return this.#price === null ? '}' : this.#plainEnds.get(lineFor(this.#price, inputTokens))!;
+  }
+
+  #endWith(units: Amounts, inputTokens: number): string {
+    const price = this.#price;
+    const end = price === null ? '}' : endOf(lineFor(price, inputTokens), price.divisor, units);
+    return `,"units":${JSON.stringify(units)}${end}`;
+  }
 }
+
+function endOf(line: PriceLine, divisor: number, units: Amounts): string {
+  const rates: Record<string, number> = { input: line.input, output: line.output };
+  for (const key in units) rates[key] = rateOf(line, key);
+  if (line.request > 0) rates.request = line.request;
+  return `,"rates":${JSON.stringify(rates)},"over":${line.overInputTokens},"divisor":${divisor}}`;
+}
+
+/**
+ * Reads a bill of the journal.
+ * @returns null for none, and for a text that is not a bill
+ */
+export function readBill(text: string | null): Bill | null {
+  const value = text === null ? null : parseJson(text);
+  if (!isObject(value)) return null;
+  const { input, output, reasoning = 0, units = {}, rates = null, over = null, divisor = null } = value;
+  if (!isCount(input) || !isCount(output) || !isCount(reasoning) || !isAmounts(units)) return null;
+  if (!(rates === null || isAmounts(rates)) || !isCountOrNull(over) || !isCountOrNull(divisor)) return null;
+  return { input, output, reasoning, lines: linesOf({ input, output }, units, rates), over, divisor };
+}
+
+function linesOf(sides: Pick<Bill, 'input' | 'output'>, units: Amounts, rates: Amounts | null): readonly BillLine[] {
+  const parts = Object.entries(units);
+  const rest = (side: 'input' | 'output') =>
+    parts.reduce((left, [unit, amount]) => (unitOf(unit)?.side === side ? left - amount : left), sides[side]);
+  const request = rates?.request === undefined ? 0 : 1;
+  const all = [['input', rest('input')], ['output', rest('output')], ...parts, ['request', request]] as const;
+  return all
+    .filter(([, amount]) => amount !== 0)
+    .map(([unit, amount]) => ({ unit, amount, rate: rates === null ? null : (rates[unit] ?? null) }));
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+const isCountOrNull = (value: unknown): value is number | null => value === null || isCount(value);
+const isAmounts = (value: unknown): value is Amounts => isObject(value) && Object.values(value).every(isCount);
+
+/** Returns the amount of a unit on a bill. @param unit `UnitKey` */
+export const billed = (bill: Bill | null, unit: string): number =>
+  bill?.lines.find((line) => line.unit === unit)?.amount ?? 0;

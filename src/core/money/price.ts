@@ -1,90 +1,92 @@
-import type { AddOns, AskedAddOns } from './add-ons.ts';
+import type { AskedAddOns } from './add-ons.ts';
 import type { Microcredits } from './credits.ts';
 import type { Decimal } from './decimal.ts';
+import { type Amounts, PART_UNITS, type PartUnit, TOKEN_UNITS, toolUse, UNITS, type UnitKey, unitOf } from './units.ts';
 import type { Usage } from './usage.ts';
 
 /**
- * A model's exact price. A token of a kind costs `line.kind / divisor` microcredits. The quotient `line.kind / divisor` equals `USD per 1M
- * tokens / USD per Credit`, because a USD price is per 1M tokens and a Credit has 1M microcredits.
+ * A model's exact price: for each unit its rate. An amount of a unit costs `amount × rate / divisor` microcredits. For tokens, the quotient
+ * `rate / divisor` equals `USD per 1M tokens / USD per Credit`, because a USD price is per 1M tokens and a Credit has 1M microcredits.
  */
 export interface Price {
   /** Price lines, ascending by `overInputTokens`. The first price line starts at 0 input tokens. */
   readonly lines: readonly [PriceLine, ...PriceLine[]];
-  /** The fee for each request. Divide the fee by `divisor` to get microcredits. */
-  readonly perRequest: number;
-  /**
-   * Fees for each use of the service's own tools, by name. Divide these fees by `divisor` to get microcredits. `toolUses` is absent if no
-   * tool has a fee.
-   */
-  readonly toolUses?: Readonly<Record<string, number>>;
   readonly divisor: number;
 }
 
-/** The rates per token on one price line. Divide the rates by the price's divisor to get microcredits. */
+/** The rates of a price for requests of one length. Divide the rates by the price's divisor to get microcredits. */
 export interface PriceLine {
   /** The line applies to requests with more input tokens than this. */
   readonly overInputTokens: number;
+  /** The rates by `UnitKey`. A unit without a rate in the policy has the rate that applies instead of it, or is left out. */
+  readonly rates: Amounts;
+  /** The rates of plain input and output and of a request, which most bills consist of. */
   readonly input: number;
-  readonly cachedInput: number;
-  readonly cacheWrite: number;
-  /** Rate of tokens that are written to the cache for an hour; absent if the policy states no price for them. */
-  readonly hourCacheWrite?: number;
   readonly output: number;
+  readonly request: number;
+  /** The highest rates of an input and an output token, without the units that only some requests ask for. */
+  readonly inputMost: number;
+  readonly outputMost: number;
 }
 
-/** A price list as the policy states it, in USD per 1M tokens and USD per request or tool use. */
+/** A price list as the policy states it, in USD per 1M tokens, and in USD for each request and tool use. */
 interface ListPrice {
   readonly lines: readonly [ListPriceLine, ...ListPriceLine[]];
-  readonly perRequest: Decimal | null;
-  readonly toolUses?: ReadonlyMap<string, Decimal>;
+  /** Fees of all lines: for each request, and for uses of tools. */
+  readonly fees?: ReadonlyMap<UnitKey, Decimal>;
 }
 export interface ListPriceLine {
   readonly overInputTokens: number;
   readonly input: Decimal;
-  /** If `cachedInput` is absent, cached input costs as much as input. */
-  readonly cachedInput: Decimal | null;
-  /** If `cacheWrite` is absent, writing to the cache costs as much as input. */
-  readonly cacheWrite: Decimal | null;
-  readonly hourCacheWrite?: Decimal | null;
   readonly output: Decimal;
+  /** The stated rates of further units. */
+  readonly others?: ReadonlyMap<PartUnit, Decimal>;
 }
 
 const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
 export const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? a : gcd(b, a % b));
 
-/** Scales a fee in USD per request to the unit of prices in USD per 1M tokens. */
+/** Scales a fee in USD for one use to the scale of prices in USD per 1M tokens. */
 const feeOf = ({ digits, scale }: Decimal): Decimal => ({ digits: digits * 1_000_000n, scale });
 
 /** Converts a list price to integers with one common divisor, exactly. `compilePrice` throws RangeError if an integer exceeds 2^53. */
-export function compilePrice({ lines, perRequest, toolUses }: ListPrice, usdPerCredit: Decimal): Price {
-  const fee = perRequest ? feeOf(perRequest) : { digits: 0n, scale: 0 };
-  const fees = [...(toolUses ?? [])].map(([name, price]) => [name, feeOf(price)] as const);
-  const amounts = [...lines.flatMap(ratesOf), fee, ...fees.map(([, amount]) => amount)];
+export function compilePrice({ lines, fees = new Map() }: ListPrice, usdPerCredit: Decimal): Price {
+  const ofRequests = [...fees].map(([key, fee]) => [key, feeOf(fee)] as const);
+  const rates = lines.map((line) => [...ratesOf(line), ...ofRequests]);
+  const amounts = rates.flatMap((ofLine) => ofLine.map(([, rate]) => rate));
   const scale = Math.max(usdPerCredit.scale, ...amounts.map((amount) => amount.scale));
   const over = (amount: Decimal) => amount.digits * 10n ** BigInt(scale - amount.scale);
   const divisor = over(usdPerCredit);
   const common = amounts.map(over).reduce(gcd, divisor);
   const integer = (amount: Decimal): number => exact(over(amount) / common);
-  const line = (from: ListPriceLine): PriceLine => ({
-    overInputTokens: from.overInputTokens,
-    input: integer(from.input),
-    cachedInput: integer(from.cachedInput ?? from.input),
-    cacheWrite: integer(from.cacheWrite ?? from.input),
-    ...(from.hourCacheWrite && { hourCacheWrite: integer(from.hourCacheWrite) }),
-    output: integer(from.output),
-  });
-  const [first, ...rest] = lines;
-  return {
-    lines: [line(first), ...rest.map(line)],
-    perRequest: integer(fee),
-    ...(fees.length > 0 && { toolUses: Object.fromEntries(fees.map(([name, amount]) => [name, integer(amount)])) }),
-    divisor: exact(divisor / common),
-  };
+  const compiled = lines.map(({ overInputTokens }, at) =>
+    priceLine(overInputTokens, Object.fromEntries(rates[at]!.map(([key, rate]) => [key, integer(rate)]))),
+  );
+  const [first, ...rest] = compiled;
+  return { lines: [first!, ...rest], divisor: exact(divisor / common) };
 }
 
-const ratesOf = ({ input, cachedInput, cacheWrite, hourCacheWrite, output }: ListPriceLine): Decimal[] =>
-  [input, cachedInput, cacheWrite, hourCacheWrite, output].filter((rate) => rate != null);
+/** Returns the rates of a line, with the rates that apply to units whose price is not stated. */
+function ratesOf({ input, output, others }: ListPriceLine): ReadonlyMap<UnitKey, Decimal> {
+  const rates = new Map<UnitKey, Decimal>([['input', input], ['output', output], ...(others ?? [])]);
+  for (const unit of PART_UNITS) {
+    const { rateOf, asked } = UNITS[unit];
+    const instead = asked || rateOf === undefined ? undefined : rates.get(rateOf);
+    if (instead && !rates.has(unit)) rates.set(unit, instead);
+  }
+  return rates;
+}
+
+/** Makes a price line from its rates. */
+export function priceLine(overInputTokens: number, rates: Amounts): PriceLine {
+  const most = (side: 'input' | 'output') =>
+    Math.max(
+      ...TOKEN_UNITS.filter((unit) => UNITS[unit].side === side && !UNITS[unit].asked).map((unit) => rates[unit] ?? 0),
+    );
+  const { input = 0, output = 0, request = 0 } = rates;
+  return { overInputTokens, rates, input, output, request, inputMost: most('input'), outputMost: most('output') };
+}
 
 function exact(value: bigint): number {
   const reduced = Number(value);
@@ -93,33 +95,24 @@ function exact(value: bigint): number {
 }
 
 /** Returns a price multiplied by an exact factor, such as 0.88 for a discount of 12 %. Throws RangeError if it exceeds 2^53. */
-export function scaledPrice({ lines, perRequest, toolUses, divisor }: Price, { digits, scale }: Decimal): Price {
-  const fees = Object.entries(toolUses ?? {});
-  const figures = [
-    ...lines.flatMap((line) => RATE_NAMES.map((name) => line[name] ?? 0)),
-    perRequest,
-    ...fees.map(([, fee]) => fee),
-  ];
+export function scaledPrice({ lines, divisor }: Price, { digits, scale }: Decimal): Price {
   const under = BigInt(divisor) * 10n ** BigInt(scale);
-  const common = figures.reduce((all, figure) => gcd(all, BigInt(figure) * digits), under);
-  const times = (figure: number): number => exact((BigInt(figure) * digits) / common);
-  const lineOf = (line: PriceLine): PriceLine => ({
-    ...line,
-    ...Object.fromEntries(RATE_NAMES.flatMap((name) => (line[name] === undefined ? [] : [[name, times(line[name])]]))),
-  });
-  const [first, ...rest] = lines;
-  return {
-    lines: [lineOf(first), ...rest.map(lineOf)],
-    perRequest: times(perRequest),
-    ...(toolUses && { toolUses: Object.fromEntries(fees.map(([name, fee]) => [name, times(fee)])) }),
-    divisor: exact(under / common),
-  };
+  const rates = lines.flatMap((line) => Object.values(line.rates));
+  const common = rates.reduce((all, rate) => gcd(all, BigInt(rate) * digits), under);
+  const times = (rate: number): number => exact((BigInt(rate) * digits) / common);
+  const scaled = lines.map((line) =>
+    priceLine(
+      line.overInputTokens,
+      Object.fromEntries(Object.entries(line.rates).map(([key, rate]) => [key, times(rate)])),
+    ),
+  );
+  const [first, ...rest] = scaled;
+  return { lines: [first!, ...rest], divisor: exact(under / common) };
 }
-const RATE_NAMES = ['input', 'cachedInput', 'cacheWrite', 'hourCacheWrite', 'output'] as const;
 
 /** Whether tokens and requests cost nothing. */
-export const isFree = ({ perRequest, lines }: Price): boolean =>
-  perRequest === 0 && lines.every(({ input, output }) => input === 0 && output === 0);
+export const isFree = ({ lines }: Price): boolean =>
+  lines.every(({ input, output, request }) => input === 0 && output === 0 && request === 0);
 
 /** Returns the price line that bills a request with this many input tokens. */
 export function lineFor(price: Price, inputTokens: number): PriceLine {
@@ -128,59 +121,80 @@ export function lineFor(price: Price, inputTokens: number): PriceLine {
   return price.lines[at]!;
 }
 
-/** Returns the cost of tokens, rounded up once to the next microcredit. `costOf` is the only function that rounds money. */
+/**
+ * Returns the rate of a unit. A unit that only some requests ask for has the rate that applies instead of it if the policy states none; a
+ * tool without a fee costs nothing. No fund pays for either.
+ */
+export function rateOf({ rates }: PriceLine, key: string): number {
+  let rate = rates[key];
+  for (let instead = unitOf(key)?.rateOf; rate === undefined && instead; instead = UNITS[instead].rateOf)
+    rate = rates[instead];
+  return rate ?? 0;
+}
+
+/** Returns the cost of a usage, rounded up once to the next microcredit. `costOf` is the only function that rounds money. */
 export function costOf(price: Price, usage: Usage): Microcredits {
   const line = lineFor(price, usage.inputTokens);
-  const { inputTokens, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens, addOns } = usage;
-  const plain = inputTokens - cached - written;
   const sum =
-    price.perRequest +
-    plain * line.input +
-    cached * line.cachedInput +
-    written * line.cacheWrite +
-    outputTokens * line.output;
-  if (addOns === undefined && sum <= Number.MAX_SAFE_INTEGER) return ceilDivided(sum, price.divisor);
-  const pairs = [plain, line.input, cached, line.cachedInput, written, line.cacheWrite, outputTokens, line.output];
-  return ceilDividedExactly(price, addOns ? [...pairs, ...addOnPairs(price, line, addOns)] : pairs);
+    usage.units === undefined
+      ? line.request + usage.inputTokens * line.input + usage.outputTokens * line.output
+      : sumWith(usage.units, line, usage);
+  if (sum <= Number.MAX_SAFE_INTEGER) return ceilDivided(sum, price.divisor);
+  return ceilDividedExactly(pairsOf(line, usage), price.divisor);
+}
+
+/** Returns Σ amount × rate. No part is negative, so the sum is exact unless it exceeds 2^53. */
+function sumWith(units: Amounts, line: PriceLine, { inputTokens, outputTokens }: Usage): number {
+  let sum = line.request;
+  let input = inputTokens;
+  let output = outputTokens;
+  for (const key in units) {
+    const amount = units[key]!;
+    const side = unitOf(key)?.side;
+    if (side === 'input') input -= amount;
+    else if (side === 'output') output -= amount;
+    sum += amount * rateOf(line, key);
+  }
+  return sum + input * line.input + output * line.output;
+}
+
+/** Returns the same sum as pairs of amount and rate, for sums that are not exact as a double. */
+function pairsOf(line: PriceLine, { inputTokens, outputTokens, units = {} }: Usage): readonly number[] {
+  let [input, output] = [inputTokens, outputTokens];
+  const pairs: number[] = [1, line.request];
+  for (const key in units) {
+    const amount = units[key]!;
+    const side = unitOf(key)?.side;
+    if (side === 'input') input -= amount;
+    else if (side === 'output') output -= amount;
+    pairs.push(amount, rateOf(line, key));
+  }
+  return [...pairs, input, line.input, output, line.output];
+}
+
+/** Whether a price covers everything that a request allows its service to bill. */
+export function coversAll({ lines }: Price, { units, toolUses, unpriced }: AskedAddOns): boolean {
+  const keys = [...units, ...Object.keys(toolUses).map(toolUse)];
+  return unpriced.length === 0 && keys.every((key) => lines.every(({ rates }) => rates[key] !== undefined));
 }
 
 /**
- * Returns the cost of add-ons in addition to the tokens, as pairs of amount and rate. An add-on without a price adds nothing, because no
- * fund may pay for it.
- */
-export function addOnPairs(price: Price, line: PriceLine, { hourCacheTokens = 0, toolUses = {} }: AddOns): number[] {
-  const { cacheWrite, hourCacheWrite = cacheWrite } = line;
-  const pairs = [hourCacheTokens, hourCacheWrite - cacheWrite];
-  for (const name in toolUses) pairs.push(toolUses[name]!, price.toolUses?.[name] ?? 0);
-  return pairs;
-}
-
-/** Whether a price covers every add-on that a request allows its service to bill. */
-export function coversAll({ lines, toolUses: fees }: Price, { hourCache, toolUses, unpriced }: AskedAddOns): boolean {
-  if (unpriced.length > 0 || (hourCache && lines.some(({ hourCacheWrite }) => hourCacheWrite === undefined)))
-    return false;
-  return Object.keys(toolUses).every((name) => fees?.[name] !== undefined);
-}
-
-/**
- * Returns the highest possible cost of at most `inputTokens` and `outputTokens`, with any part of the input cached and any applicable price
+ * Returns the highest possible cost of at most `inputTokens` and `outputTokens`, with any division into units and any applicable price
  * line.
  */
-export function costBound(price: Price, inputTokens: number, outputTokens: number, addOns?: AskedAddOns): Microcredits {
-  const { input, output } = dearestRates(price, inputTokens, addOns?.hourCache);
-  const fees = feesFor(price, addOns);
+export function costBound(price: Price, inputTokens: number, outputTokens: number, asked?: AskedAddOns): Microcredits {
+  const { input, output, fees } = dearestRates(price, inputTokens, asked);
   const sum = fees + inputTokens * input + outputTokens * output;
   if (sum <= Number.MAX_SAFE_INTEGER) return ceilDivided(sum, price.divisor);
-  return ceilDividedExactly({ perRequest: fees, divisor: price.divisor }, [inputTokens, input, outputTokens, output]);
+  return ceilDividedExactly([1, fees, inputTokens, input, outputTokens, output], price.divisor);
 }
 
 /**
  * Returns the most output tokens whose worst-case cost, together with `inputTokens`, is at most `amount`; -1 if even the input costs more.
  * `outputWithin` does not round on the way, so the smallest sufficient amount is sufficient.
  */
-export function outputWithin(price: Price, inputTokens: number, amount: Microcredits, addOns?: AskedAddOns): number {
-  const { input, output } = dearestRates(price, inputTokens, addOns?.hourCache);
-  const fees = feesFor(price, addOns);
+export function outputWithin(price: Price, inputTokens: number, amount: Microcredits, asked?: AskedAddOns): number {
+  const { input, output, fees } = dearestRates(price, inputTokens, asked);
   const affords = amount * price.divisor;
   const spent = fees + inputTokens * input;
   if (affords <= Number.MAX_SAFE_INTEGER && spent <= Number.MAX_SAFE_INTEGER) {
@@ -193,22 +207,35 @@ export function outputWithin(price: Price, inputTokens: number, amount: Microcre
   return output === 0 ? Number.MAX_SAFE_INTEGER : clamped(left / BigInt(output));
 }
 
-/** Returns the highest possible fees of a request. The fees stay far below 2^53, because a tool use costs cents. */
-function feesFor({ perRequest, toolUses }: Price, asked: AskedAddOns | undefined): number {
-  let fees = perRequest;
-  for (const name in asked?.toolUses) fees += asked.toolUses[name]! * (toolUses?.[name] ?? 0);
-  return fees;
+/** The most expensive rates of an input and an output token, and the highest fees of a request. */
+interface DearestRates {
+  readonly input: number;
+  readonly output: number;
+  readonly fees: number;
 }
 
-/** Returns the most expensive rates of an input and an output token, over all price lines that may bill up to `inputTokens`. */
-function dearestRates({ lines }: Price, inputTokens: number, hourCache = false): Pick<PriceLine, 'input' | 'output'> {
-  let [input, output] = [0, 0];
+/**
+ * Returns the most expensive rates over all price lines that may bill up to `inputTokens`. The fees stay far below 2^53, because a tool use
+ * costs cents.
+ */
+function dearestRates({ lines }: Price, inputTokens: number, asked: AskedAddOns | undefined): DearestRates {
+  let [input, output, fees] = [0, 0, 0];
   for (let at = 0; at < lines.length && (at === 0 || lines[at]!.overInputTokens < inputTokens); at++) {
     const line = lines[at]!;
-    input = Math.max(input, line.input, line.cacheWrite, line.cachedInput, hourCache ? (line.hourCacheWrite ?? 0) : 0);
-    output = Math.max(output, line.output);
+    input = Math.max(input, line.inputMost);
+    output = Math.max(output, line.outputMost);
+    fees = Math.max(fees, line.request);
+    if (asked === undefined) continue;
+    for (const unit of asked.units) input = Math.max(input, line.rates[unit] ?? 0);
+    fees = Math.max(fees, feesWith(line, asked));
   }
-  return { input, output };
+  return { input, output, fees };
+}
+
+function feesWith({ rates, request }: PriceLine, { toolUses }: AskedAddOns): number {
+  let fees = request;
+  for (const name in toolUses) fees += toolUses[name]! * (rates[toolUse(name)] ?? 0);
+  return fees;
 }
 
 /** Returns ceil(sum / divisor), for a sum that a double holds exactly. */
@@ -217,11 +244,11 @@ function ceilDivided(sum: number, divisor: number): Microcredits {
   return (sum - rest) / divisor + (rest > 0 ? 1 : 0);
 }
 
-/** Returns ceil((perRequest + Σ tokens × rate) / divisor) with big integers, for sums that doubles cannot hold exactly. */
-function ceilDividedExactly(price: Pick<Price, 'perRequest' | 'divisor'>, pairs: readonly number[]): Microcredits {
-  let exact = BigInt(price.perRequest);
+/** Returns ceil(Σ amount × rate / divisor) with big integers, for sums that doubles cannot hold exactly. */
+function ceilDividedExactly(pairs: readonly number[], over: number): Microcredits {
+  let exact = 0n;
   for (let i = 0; i < pairs.length; i += 2) exact += BigInt(pairs[i]!) * BigInt(pairs[i + 1]!);
-  const divisor = BigInt(price.divisor);
+  const divisor = BigInt(over);
   return clamped((exact + divisor - 1n) / divisor);
 }
 

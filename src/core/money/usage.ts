@@ -1,19 +1,19 @@
-import { type AddOns, arePlausible } from './add-ons.ts';
+import { USES_MAX } from './add-ons.ts';
+import { type Amounts, UNITS, unitOf } from './units.ts';
 
-/** The tokens of one completion, in the one form that every adapter translates to. */
+/** What one completion used, in the one form that every adapter translates to. */
 export interface Usage {
   /** All input tokens, cached tokens included. */
   readonly inputTokens: number;
-  /** The part of `inputTokens` that was read from the provider's cache. */
-  readonly cachedInputTokens: number;
-  /** The part of `inputTokens` that was written to the provider's cache. */
-  readonly cacheWriteTokens: number;
   /** All output tokens, hidden reasoning included. */
   readonly outputTokens: number;
   /** The part of `outputTokens` that was spent on hidden reasoning. */
   readonly reasoningTokens: number;
-  /** Items that the service bills in addition to tokens; absent for none. */
-  readonly addOns?: AddOns;
+  /**
+   * The parts of the input and the output that are billed as units of their own, and what is billed in addition to tokens, by unit. No
+   * token counts in two of them. Absent for none.
+   */
+  readonly units?: Amounts | undefined;
 }
 
 /** No request has more tokens than this. A higher number of tokens is an error of the upstream. */
@@ -26,48 +26,74 @@ export function isPlausible(usage: Usage): boolean {
   return (
     isCount(usage.inputTokens) &&
     isCount(usage.outputTokens) &&
-    isCount(usage.cachedInputTokens) &&
-    isCount(usage.cacheWriteTokens) &&
     isCount(usage.reasoningTokens) &&
-    usage.cachedInputTokens + usage.cacheWriteTokens <= usage.inputTokens &&
     usage.reasoningTokens <= usage.outputTokens &&
-    (usage.addOns === undefined || arePlausible(usage.addOns, usage.cacheWriteTokens))
+    (usage.units === undefined || arePlausible(usage.units, usage.inputTokens, usage.outputTokens))
   );
+}
+
+function arePlausible(units: Amounts, input: number, output: number): boolean {
+  let [inputLeft, outputLeft] = [input, output];
+  for (const key in units) {
+    const amount = units[key]!;
+    const unit = unitOf(key);
+    if (!unit || unit === UNITS.input || unit === UNITS.output || unit === UNITS.request || !isCount(amount))
+      return false;
+    if (unit.side === 'input') inputLeft -= amount;
+    else if (unit.side === 'output') outputLeft -= amount;
+    else if (amount > USES_MAX) return false;
+  }
+  return inputLeft >= 0 && outputLeft >= 0;
 }
 
 /** Whether a usage is stated and cannot be true. */
 export const isImpossible = (usage: Usage | undefined): boolean => usage !== undefined && !isPlausible(usage);
 
-/** Makes a usage without cache or reasoning, for counts that Signalbox makes if the upstream reports none. */
+/** Makes a usage without other units or reasoning, for counts that Signalbox makes if the upstream reports none. */
 export function plainUsage(inputTokens: number, outputTokens: number): Usage {
-  return { inputTokens, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens, reasoningTokens: 0 };
+  return { inputTokens, outputTokens, reasoningTokens: 0, units: undefined };
 }
 
-/** Tokens as a provider reports them. A count that the provider leaves out is 0. */
-export interface ReportedTokens {
+/** Returns the tokens that a figure of the dialects includes. */
+export const figureOf = ({ units }: Usage, figure: 'cache_read' | 'cache_write'): number =>
+  units === undefined ? 0 : sumOfFigure(units, figure);
+
+function sumOfFigure(units: Amounts, figure: 'cache_read' | 'cache_write'): number {
+  let sum = 0;
+  for (const key in units) if (unitOf(key)?.figure === figure) sum += units[key]!;
+  return sum;
+}
+
+/** A usage as a provider reports it. A count that the provider leaves out is 0. */
+export interface ReportedUsage {
   readonly input: number;
-  readonly cachedInput?: number;
-  readonly cacheWrite?: number;
   readonly output: number;
-  readonly reasoning?: number;
-  readonly addOns?: AddOns;
+  readonly reasoning?: number | undefined;
+  /** What is billed as a unit of its own, by `UnitKey`: `{ cached_input: 300, 'tool_use/web_search': 2 }`. */
+  readonly units?: Readonly<Record<string, number | undefined>>;
 }
 
 /**
- * Converts a provider's token counts to the one form. Providers differ in which token counts include other counts. `within` names the
- * counts that are part of another count: `cached` and `cacheWrite` of `input`, `reasoning` of `output`. Counts that `within` does not name
- * are added, so that each token is billed once.
+ * Converts a provider's counts to the one form. Providers differ in which counts include other counts. `within` states whether `input` and
+ * `output` include the units that are a part of them, and whether `output` includes `reasoning`. Counts that are not included are added, so
+ * that each token is billed once.
  */
 export function canonicalUsage(
-  { input, cachedInput = 0, cacheWrite = 0, output, reasoning = 0, addOns }: ReportedTokens,
-  within: { readonly cached: boolean; readonly cacheWrite: boolean; readonly reasoning: boolean },
+  { input, output, reasoning = 0, units }: ReportedUsage,
+  within: { readonly input: boolean; readonly output: boolean; readonly reasoning: boolean },
 ): Usage {
-  return {
-    inputTokens: input + (within.cached ? 0 : cachedInput) + (within.cacheWrite ? 0 : cacheWrite),
-    cachedInputTokens: cachedInput,
-    cacheWriteTokens: cacheWrite,
-    outputTokens: output + (within.reasoning ? 0 : reasoning),
-    reasoningTokens: reasoning,
-    ...(addOns && { addOns }),
-  };
+  let inputTokens = input;
+  let outputTokens = output + (within.reasoning ? 0 : reasoning);
+  const amounts: Record<string, number> = {};
+  let isAny = false;
+  for (const key in units) {
+    const amount = units[key];
+    if (amount === undefined || amount === 0) continue;
+    const side = unitOf(key)?.side;
+    if (side === 'input' && !within.input) inputTokens += amount;
+    if (side === 'output' && !within.output) outputTokens += amount;
+    amounts[key] = amount;
+    isAny = true;
+  }
+  return { inputTokens, outputTokens, reasoningTokens: reasoning, units: isAny ? amounts : undefined };
 }

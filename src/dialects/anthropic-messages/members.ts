@@ -1,7 +1,7 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import type { AnswerIdentity } from '../../core/decision/answer.ts';
 import { idText } from '../../core/id.ts';
-import type { Usage } from '../../core/money/usage.ts';
+import { figureOf, type Usage } from '../../core/money/usage.ts';
 import type { AnswerBlocks } from './answer-blocks.ts';
 
 /** Returns the members of a message that are the same at its start and its end: all except content, end reason and usage. */
@@ -42,12 +42,13 @@ export function stopMembers(
 
 /** Returns the usage in Anthropic's form, where `input_tokens` excludes input that was read from a cache or written to one. */
 export function usageMembers(usage: Usage, estimated: boolean) {
-  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
+  const { inputTokens, outputTokens, reasoningTokens } = usage;
+  const [cached, written] = [figureOf(usage, 'cache_read'), figureOf(usage, 'cache_write')];
   return {
-    input_tokens: inputTokens - cachedInputTokens - cacheWriteTokens,
-    cache_creation_input_tokens: cacheWriteTokens,
-    cache_read_input_tokens: cachedInputTokens,
-    cache_creation: { ephemeral_5m_input_tokens: cacheWriteTokens, ephemeral_1h_input_tokens: 0 },
+    input_tokens: inputTokens - cached - written,
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: cached,
+    cache_creation: { ephemeral_5m_input_tokens: written, ephemeral_1h_input_tokens: 0 },
     output_tokens: outputTokens,
     output_tokens_details: estimated ? null : { thinking_tokens: reasoningTokens },
     server_tool_use: null,

@@ -3,7 +3,7 @@ import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
 import { idText } from '../../core/id.ts';
 import { inputOf, isObject, listOf, objectOf } from '../../core/json/object.ts';
 import type { Members } from '../../core/json/original.ts';
-import type { Usage } from '../../core/money/usage.ts';
+import { figureOf, type Usage } from '../../core/money/usage.ts';
 import { googleSignature, wrappedSignature } from './signature.ts';
 
 interface Call {
@@ -170,7 +170,8 @@ export const responseHead = ({ model, decision }: AnswerIdentity) => ({
 
 /** Returns the usage in Google's form, in which the candidates' tokens exclude thoughts. */
 function usageMetadata(usage: Usage, estimated: boolean): object {
-  const { inputTokens, cachedInputTokens: cached, outputTokens, reasoningTokens: thoughts } = usage;
+  const { inputTokens, outputTokens, reasoningTokens: thoughts } = usage;
+  const cached = figureOf(usage, 'cache_read');
   return {
     promptTokenCount: inputTokens,
     ...(!estimated && cached > 0 && { cachedContentTokenCount: cached }),

@@ -3,7 +3,7 @@ import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
 import type { WireOf } from '../../core/define/field.ts';
 import { idText } from '../../core/id.ts';
 import type { Members } from '../../core/json/original.ts';
-import type { Usage } from '../../core/money/usage.ts';
+import { figureOf, type Usage } from '../../core/money/usage.ts';
 import { NO_ARGUMENTS } from '../no-arguments.ts';
 import type { AnswerWriter } from '../surface.ts';
 import type { Usage as UsageSchema } from './completion-schema.ts';
@@ -148,7 +148,10 @@ export function usageBody(usage: Usage, estimated: boolean): WireOf<typeof Usage
     // `JSON.stringify` omits members that are undefined.
     prompt_tokens_details: estimated
       ? undefined
-      : { cached_tokens: usage.cachedInputTokens, cache_write_tokens: usage.cacheWriteTokens || undefined },
+      : {
+          cached_tokens: figureOf(usage, 'cache_read'),
+          cache_write_tokens: figureOf(usage, 'cache_write') || undefined,
+        },
     completion_tokens_details: estimated ? undefined : { reasoning_tokens: usage.reasoningTokens },
   };
 }

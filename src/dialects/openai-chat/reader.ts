@@ -5,7 +5,6 @@ import { extrasOf } from '../../core/api/extras.ts';
 import { isEmbeddingQuery, type RouteQuery, type RouteRequest } from '../../core/api/route-query.ts';
 import { routingOf, sentFallbacks } from '../../core/api/routing-fields.ts';
 import type { Members } from '../../core/json/original.ts';
-import { isLongCache } from '../../core/money/add-ons.ts';
 import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/request/conversation.ts';
 import {
   type FieldNames,
@@ -57,7 +56,7 @@ const CHAT: RequestReader<ChatBody> = {
   isStream: ({ stream }) => stream === true,
   conversation: conversationOf,
   settings: settingsOf,
-  routing: chatTermsOf,
+  routing: (body): RoutingTerms => routingOf(body, body.metadata, sentFallbacks(body)),
   extras: (body) => extrasOf(body, KNOWN_FIELDS),
   answerFormat: (format) => ({ type: 'json_schema', json_schema: format }),
 };
@@ -79,11 +78,6 @@ const ROUTE_EMBEDDINGS: RequestReader<RouteQuery> = {
   inputs: ({ input }) => inputsOf(input),
   dimensions: ({ dimensions }) => dimensions,
 };
-
-function chatTermsOf(body: ChatBody & Members): RoutingTerms {
-  const terms = routingOf(body, body.metadata, sentFallbacks(body));
-  return isLongCache(body.prompt_cache_options) ? { ...terms, unpriced: ['prompt_cache_options'] } : terms;
-}
 
 function settingsOf(body: ChatBody): ModelSettings {
   return {
@@ -112,5 +106,5 @@ function formatOf(format: ChatRequest['response_format']): AnswerFormat | undefi
 
 function routeTermsOf(body: RouteRequest): RoutingTerms {
   const { task_type: task, estimated_input_tokens: inputTokens, estimated_output_tokens: outputTokens } = body;
-  return { ...chatTermsOf(body), task, inputTokens, outputTokens };
+  return { ...routingOf(body, body.metadata, sentFallbacks(body)), task, inputTokens, outputTokens };
 }

@@ -28,7 +28,7 @@ export function billingOf(tool: Members, most: number | null): NativeTool['billi
 export const isDefaultTier = (tier: unknown): boolean => tier == null || tier === 'auto' || tier === 'default';
 
 /** Fields that change the bill with any value. */
-const UNPRICED = ['background_options', 'context_management', 'multi_agent', 'prompt_cache_options'] as const;
+const UNPRICED = ['background_options', 'context_management', 'multi_agent'] as const;
 
 /** Returns the paths of fields in a request that change OpenAI's bill without a price in the catalog. */
 export function unpricedIn(request: Members): readonly string[] {

@@ -2,7 +2,7 @@ import type { ApiError } from '../../core/api/error.ts';
 import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
 import { idText } from '../../core/id.ts';
 import type { Members } from '../../core/json/original.ts';
-import type { Usage } from '../../core/money/usage.ts';
+import { figureOf, type Usage } from '../../core/money/usage.ts';
 import { isAllowedTools, type ResponsesRequest } from './request.ts';
 
 /** The changing members of a `response` object. All other members of a `response` object repeat the request. */
@@ -104,8 +104,8 @@ export function usageBody(usage: Usage): object {
   return {
     input_tokens: inputTokens,
     input_tokens_details: {
-      cached_tokens: usage.cachedInputTokens,
-      cache_write_tokens: usage.cacheWriteTokens,
+      cached_tokens: figureOf(usage, 'cache_read'),
+      cache_write_tokens: figureOf(usage, 'cache_write'),
     },
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: usage.reasoningTokens },

@@ -3,8 +3,8 @@ import type { ProviderCall } from '../../contract/provider.ts';
 import type { AttemptRecord, SpreadRecord } from '../../core/decision/attempt.ts';
 import { isConversation } from '../../core/kinds/operations.ts';
 import { type AbortBilling, abortBillingOf } from '../../core/money/abort-billing.ts';
-import { lineFor } from '../../core/money/price.ts';
-import type { Usage } from '../../core/money/usage.ts';
+import { lineFor, rateOf } from '../../core/money/price.ts';
+import { figureOf, type Usage } from '../../core/money/usage.ts';
 import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { CallTrace } from '../../host/telemetry/trace.ts';
 import { type RankedUpstream, stateAccount } from '../../policy/runtime/upstream.ts';
@@ -190,7 +190,7 @@ export class Attempt {
     // The endpoint's speed is measured only if the reader did not slow down the stream, because a slow reader would make the endpoint look
     // slow.
     const visible = meter.isOwnPace ? usage.outputTokens - usage.reasoningTokens : 0;
-    this.#reporter.read(usage.inputTokens, usage.cachedInputTokens);
+    this.#reporter.read(usage.inputTokens, figureOf(usage, 'cache_read'));
     this.#reporter.completed(visible, meter.contentMs, this.#isStream ? null : this.#wholeMs(now), isWarm(usage));
     this.#learn(measured, expected);
     return { running: this, record: this.#record(null, usage), measured };
@@ -237,9 +237,9 @@ export class Attempt {
    * to its cache only on request and reports the writes. A provider that does not bill cache writes separately caches automatically.
    */
   #cacheableTokens(usage: Usage): number {
-    const { input, cacheWrite } = lineFor(this.endpoint.price, usage.inputTokens);
-    if (this.meter.reported === null || cacheWrite === input) return usage.inputTokens;
-    return usage.cachedInputTokens + usage.cacheWriteTokens;
+    const line = lineFor(this.endpoint.price, usage.inputTokens);
+    if (this.meter.reported === null || rateOf(line, 'cache_write') === line.input) return usage.inputTokens;
+    return figureOf(usage, 'cache_read') + figureOf(usage, 'cache_write');
   }
 
   /** Ends the attempt with a failure, before or after its first content. Returns the attempt's record. */
@@ -453,4 +453,4 @@ export class Attempt {
 
 /** Whether the provider had so much of the prompt in its cache that the first token came sooner. */
 const isWarm = (usage: Usage): boolean =>
-  usage.inputTokens > 0 && usage.cachedInputTokens >= WARM_SHARE * usage.inputTokens;
+  usage.inputTokens > 0 && figureOf(usage, 'cache_read') >= WARM_SHARE * usage.inputTokens;

@@ -1,5 +1,5 @@
 import type { AttemptRecord } from '../../core/decision/attempt.ts';
-import { isPlausible, type Usage } from '../../core/money/usage.ts';
+import { figureOf, isPlausible, type Usage } from '../../core/money/usage.ts';
 import type { Endpoint, Provider } from '../../core/policy/snapshot.ts';
 import type { ModelSettings } from '../../core/request/conversation.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
@@ -69,8 +69,8 @@ function usageAttributes(usage: Usage): SpanAttributes {
   return {
     'gen_ai.usage.input_tokens': usage.inputTokens,
     'gen_ai.usage.output_tokens': usage.outputTokens,
-    'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,
-    'gen_ai.usage.cache_write.input_tokens': usage.cacheWriteTokens,
+    'gen_ai.usage.cache_read.input_tokens': figureOf(usage, 'cache_read'),
+    'gen_ai.usage.cache_write.input_tokens': figureOf(usage, 'cache_write'),
     'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
   };
 }

@@ -1,4 +1,5 @@
 import type { EntryLine, Tariff } from '../../core/accounting/entry.ts';
+import { priceText } from '../../core/accounting/stored-price.ts';
 import { costOf } from '../../core/money/price.ts';
 import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { MeasuredUsage } from './meter.ts';
@@ -10,7 +11,7 @@ function tariffOf(model: Model, endpoint: Endpoint): Tariff {
   let tariff = tariffs.get(endpoint);
   if (!tariff) {
     const { provider, upstream, price } = endpoint;
-    tariff = { model: model.id, provider, upstream, price: JSON.stringify(price) };
+    tariff = { model: model.id, provider, upstream, price: priceText(price) };
     tariffs.set(endpoint, tariff);
   }
   return tariff;

@@ -113,8 +113,11 @@ export function withHistory(
 }
 
 /** Returns the add-ons of a history. The fields of these add-ons are not in the turn that continues the history. */
-const addOnsToKeep = ({ addOns }: Facts): AskedAddOns | null =>
-  addOns ? { ...addOns, unpriced: addOns.unpriced.length > 0 ? ['thread'] : [] } : null;
+function addOnsToKeep({ addOns }: Facts): AskedAddOns | null {
+  if (!addOns) return null;
+  const { unitsAt: _, ...kept } = addOns;
+  return { ...kept, unpriced: addOns.unpriced.length > 0 ? ['thread'] : [] };
+}
 
 /** Reads the ID of an answer that is passed through as its provider sent it. */
 export class AnswerId {

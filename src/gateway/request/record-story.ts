@@ -14,6 +14,7 @@ import {
 import { ERRORS } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
+import { figureOf } from '../../core/money/usage.ts';
 import { creditsText } from '../../core/text/text.ts';
 import { choiceClause } from '../../routing/advise.ts';
 import { story } from '../../routing/story.ts';
@@ -99,7 +100,7 @@ function moneyStory(outcome: DecisionOutcome, hindsight: Hindsight | null): Sent
   const { status, error, usage, estimated, charged, saved, totalMs } = outcome;
   const counted = estimated ? ', counted by Signalbox' : '';
   const tokens = usage
-    ? `${usage.inputTokens} input tokens (${usage.cachedInputTokens} cached) and ${usage.outputTokens} output tokens${counted}; `
+    ? `${usage.inputTokens} input tokens (${figureOf(usage, 'cache_read')} cached) and ${usage.outputTokens} output tokens${counted}; `
     : '';
   const end = error ? `ended as ${status} with ${error}` : `was ${status}`;
   const time = figure(totalMs, 'ms', `${Math.round(totalMs)} ms`);

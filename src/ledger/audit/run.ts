@@ -1,7 +1,9 @@
-import { addOnPairs } from '../../core/money/price.ts';
+import type { Bill } from '../../core/accounting/bill.ts';
+import { readPrice } from '../../core/accounting/stored-price.ts';
+import type { Price, PriceLine } from '../../core/money/price.ts';
+import { type Amounts, unitOf } from '../../core/money/units.ts';
 import { iso } from '../../core/time/clock.ts';
 import type { JournalReader, PricedRow, WrongCell } from '../../store/journal-reader.ts';
-import { readAddOns, readPrice, sumOf } from '../export/price.ts';
 import { Audit, type AuditFinding, NO_CHECKPOINT } from './audit.ts';
 
 /** Adds up a journal, without comparing it with other tables. */
@@ -57,7 +59,7 @@ function cellText({ step, kind, time, series, cell, journal }: WrongCell): strin
 }
 
 /**
- * Computes every charge again from its stored tokens and price. The charge plus the operator's share must equal the cost, to the
+ * Computes every charge again from its stored amounts and the price of its tariff. The charge plus the operator's share must equal the cost, to the
  * microcredit.
  * @returns how many charges could not be computed: charges with an implausible usage, which cost the whole reservation, and charges with an
  * unknown price
@@ -70,13 +72,19 @@ async function auditPrices(
   let borne = 0;
   let unpriced = 0;
   const judge = () => {
-    const cost = last && costOf(last);
     if (last === null) return;
-    if (cost === null) unpriced++;
-    else if (cost !== BigInt(last.amount) + BigInt(borne)) {
-      const message = `charges ${last.amount} microcredits and leaves ${borne} to the operator, but its tokens cost ${cost}`;
-      report({ kind: 'wrong_cost', seq: last.seq, reservation: last.reservation, message });
+    const audited = billIn(last);
+    if (audited === null) {
+      unpriced++;
+      return;
     }
+    const { seq, reservation, amount } = last;
+    const wrong = (message: string) => report({ kind: 'wrong_cost', seq, reservation, message });
+    const cost = costOf(audited);
+    const contradiction = contradictionIn(audited);
+    if (cost !== BigInt(amount) + BigInt(borne))
+      wrong(`charges ${amount} microcredits and leaves ${borne} to the operator, but its tokens cost ${cost}`);
+    else if (contradiction !== null) wrong(contradiction);
   };
   for await (const page of journal.priced()) {
     for (const row of page) {
@@ -93,19 +101,42 @@ async function auditPrices(
   return { unpriced };
 }
 
-/** @returns the cost, computed in integers and rounded up once, or null if it cannot be computed */
-function costOf({ price: text, input, cached, written, output, addOns: beside }: PricedRow): bigint | null {
-  const price = readPrice(text);
-  if (!price || (input === 0 && output === 0)) return null;
-  const addOns = readAddOns(beside);
-  const line = [...price.lines].reverse().find(({ overInputTokens }) => input > overInputTokens) ?? price.lines[0];
-  const sum =
-    BigInt(price.perRequest) +
-    BigInt(input - cached - written) * BigInt(line.input) +
-    BigInt(cached) * BigInt(line.cachedInput) +
-    BigInt(written) * BigInt(line.cacheWrite) +
-    BigInt(output) * BigInt(line.output) +
-    (addOns ? sumOf(addOnPairs(price, line, addOns)) : 0n);
+/**
+ * @returns the cost of the stored amounts at the price of the tariff, computed in integers and rounded up once
+ */
+function costOf({ price, bill }: AuditedBill): bigint {
+  const { rates } = lineOf(price, bill);
+  let sum = 0n;
+  for (const { unit, amount } of bill.lines) sum += BigInt(amount) * BigInt(rateIn(rates, unit));
   const divisor = BigInt(price.divisor);
   return (sum + divisor - 1n) / divisor;
 }
+
+/** @returns what contradicts the price in a bill: parts that exceed the whole, or other rates; null for nothing */
+function contradictionIn({ price, bill }: AuditedBill): string | null {
+  const negative = bill.lines.find(({ amount }) => amount < 0);
+  if (negative) return `has parts that exceed the whole ${negative.unit}`;
+  const line = lineOf(price, bill);
+  const other = bill.lines.find(({ unit, rate }) => rate !== rateIn(line.rates, unit));
+  if (other)
+    return `has the rate ${other.rate} for ${other.unit}, but its price states ${rateIn(line.rates, other.unit)}`;
+  const isOfLine = bill.over === line.overInputTokens && bill.divisor === price.divisor;
+  return isOfLine ? null : 'has a bill that was not made by the line of its price';
+}
+
+/** A bill with the price of its tariff. */
+interface AuditedBill {
+  readonly price: Price;
+  readonly bill: Bill;
+}
+
+/** @returns null for a bill without tokens, which replaces an implausible usage, and for an unknown price */
+function billIn({ price: text, bill }: PricedRow): AuditedBill | null {
+  const price = readPrice(text);
+  return price && bill && (bill.input > 0 || bill.output > 0) ? { price, bill } : null;
+}
+
+const lineOf = ({ lines }: Price, { input }: Bill): PriceLine =>
+  [...lines].reverse().find(({ overInputTokens }) => input > overInputTokens) ?? lines[0];
+
+const rateIn = (rates: Amounts, unit: string): number => rates[unit] ?? rates[unitOf(unit)?.rateOf ?? unit] ?? 0;

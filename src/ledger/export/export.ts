@@ -1,12 +1,15 @@
+import { type Bill, billed } from '../../core/accounting/bill.ts';
+import { readPrice } from '../../core/accounting/stored-price.ts';
 import { idText, timeOfId } from '../../core/id.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
 import { parseDecimal } from '../../core/money/decimal.ts';
 import type { Price } from '../../core/money/price.ts';
+import { TOKEN_UNITS, type TokenUnit } from '../../core/money/units.ts';
 import { usdWriter } from '../../core/money/usd.ts';
 import { isGuardSelector } from '../../core/policy/guards.ts';
 import { iso } from '../../core/time/clock.ts';
 import type { BalanceKind, MoneyEntry } from '../../store/journal-reader.ts';
-import { readAddOns, readPrice, type UsdLine, usdLine, usdOfAddOns } from './price.ts';
+import { toolUsesOf, type UsdLine, usdOfBill } from './price.ts';
 
 const BALANCE_KINDS: ReadonlySet<string> = new Set<BalanceKind>(['grant', 'deposit', 'fee']);
 
@@ -30,7 +33,7 @@ interface ExportedEntry extends MoneyEntry {
   /** True if the entry changes only a balance. */
   readonly isGrant: boolean;
   readonly rates: UsdLine | null;
-  readonly usdAddOns: string | null;
+  readonly tools: ReturnType<typeof toolUsesOf>;
 }
 
 type CellOf = (entry: ExportedEntry) => Cell;
@@ -66,6 +69,13 @@ const usd = (sum: Sum) => (entry: ExportedEntry) => {
   return amount === null ? null : entry.inUsd(amount);
 };
 
+/** The column of a unit of tokens. */
+export const columnOf = (unit: TokenUnit): string => `${unit}_tokens`;
+
+/** The tokens of a unit on a bill. `input` and `output` are all tokens of their side. */
+export const tokensOf = (bill: Bill | null, unit: TokenUnit): number =>
+  unit === 'input' || unit === 'output' ? (bill?.[unit] ?? 0) : billed(bill, unit);
+
 /** The columns of an export. Each line contains all figures that are needed to compute its cost again. */
 const CELLS: Readonly<Record<string, CellOf>> = {
   time: ({ time }) => iso(time),
@@ -78,19 +88,15 @@ const CELLS: Readonly<Record<string, CellOf>> = {
   model: ({ model }) => model,
   provider: ({ provider }) => provider,
   upstream: ({ upstream }) => upstream,
-  input_tokens: attempt(({ input }) => input),
-  cached_input_tokens: attempt(({ cached }) => cached),
-  cache_write_tokens: attempt(({ written }) => written),
-  output_tokens: attempt(({ output }) => output),
-  reasoning_tokens: attempt(({ reasoning }) => reasoning),
+  ...Object.fromEntries(TOKEN_UNITS.map((unit) => [columnOf(unit), attempt(({ bill }) => tokensOf(bill, unit))])),
+  reasoning_tokens: attempt(({ bill }) => bill?.reasoning ?? 0),
   estimated: attempt(({ estimated }) => estimated),
-  usd_per_1m_input: ({ rates }) => decimal(rates?.input),
-  usd_per_1m_cached_input: ({ rates }) => decimal(rates?.cachedInput),
-  usd_per_1m_cache_write: ({ rates }) => decimal(rates?.cacheWrite),
-  usd_per_1m_output: ({ rates }) => decimal(rates?.output),
-  usd_per_request: ({ rates }) => decimal(rates?.perRequest),
-  add_ons: ({ addOns }) => addOns,
-  usd_add_ons: ({ usdAddOns }) => decimal(usdAddOns),
+  ...Object.fromEntries(
+    TOKEN_UNITS.map((unit): [string, CellOf] => [`usd_per_1m_${unit}`, ({ rates }) => decimal(rates?.[unit])]),
+  ),
+  usd_per_request: ({ rates }) => decimal(rates?.request),
+  tool_uses: ({ tools }) => tools?.uses ?? null,
+  usd_tool_uses: ({ tools }) => decimal(tools?.usd),
   usd_per_credit: ({ unit }) => decimal(unit),
   cost_credits: credits('cost'),
   cost_usd: usd('cost'),
@@ -122,16 +128,15 @@ export function exportedLines(unit: string | null): (entry: MoneyEntry) => Line 
   const inUsd = usdCell(unit);
   const prices = new Map<string, Price | null>();
   return (entry) => {
-    const addOns = isAttempt(entry) ? readAddOns(entry.addOns) : null;
-    const price = isAttempt(entry) && entry.price !== null ? prices.getOrInsertComputed(entry.price, readPrice) : null;
+    const bill = isAttempt(entry) ? entry.bill : null;
+    const price = bill && entry.price !== null ? prices.getOrInsertComputed(entry.price, readPrice) : null;
     const exported: ExportedEntry = {
       ...entry,
       unit,
       inUsd,
       isGrant: isBalanceOnly(entry),
-      addOns: addOns && entry.addOns,
-      rates: price && usdPerCredit && usdLine(price, entry.input, usdPerCredit),
-      usdAddOns: price && addOns && usdPerCredit && usdOfAddOns(price, entry.input, addOns, usdPerCredit),
+      rates: bill && price && usdPerCredit && usdOfBill(price, bill, usdPerCredit),
+      tools: bill && toolUsesOf(bill, usdPerCredit),
     };
     return Object.fromEntries(COLUMNS.map((name) => [name, CELLS[name]!(exported)]));
   };

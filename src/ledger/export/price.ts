@@ -1,73 +1,45 @@
-import { isObject, parseJson } from '../../core/json/object.ts';
-import type { AddOns } from '../../core/money/add-ons.ts';
+import type { Bill } from '../../core/accounting/bill.ts';
 import { type Decimal, plainText } from '../../core/money/decimal.ts';
-import { addOnPairs, gcd, lineFor, type Price, type PriceLine } from '../../core/money/price.ts';
+import { gcd, lineFor, type Price, type PriceLine, rateOf } from '../../core/money/price.ts';
+import { TOKEN_UNITS, type TokenUnit, toolOf } from '../../core/money/units.ts';
 
-/** The line of a price list that a request was billed by, as exact decimals: USD per 1M tokens, and USD for the request. */
-export interface UsdLine {
-  readonly input: string;
-  readonly cachedInput: string;
-  readonly cacheWrite: string;
-  readonly output: string;
-  readonly perRequest: string;
+/** The line of a price list that a request was billed by, as exact decimals: USD per 1M tokens of each unit, and USD for the request. */
+export interface UsdLine extends Readonly<Record<TokenUnit, string>> {
+  readonly request: string;
 }
 
 const MILLION = 1_000_000n;
 
 /**
- * Parses a price from the table `tariffs`.
- * @returns null for a text that is not a price
- */
-export function readPrice(text: string): Price | null {
-  const price = parseJson(text);
-  return isPrice(price) ? price : null;
-}
-
-/**
  * Inverts `compilePrice`: a rate divided by the divisor is a price in Credits per 1M tokens. This price multiplied by the value of a Credit
  * is the price in USD that the policy states.
  */
-export function usdLine(price: Price, inputTokens: number, usdPerCredit: Decimal): UsdLine {
-  const line = lineFor(price, inputTokens);
-  const divisor = BigInt(price.divisor) * 10n ** BigInt(usdPerCredit.scale);
-  const usd = (rate: number) => quotient(BigInt(rate) * usdPerCredit.digits, divisor);
-  return {
-    input: usd(line.input),
-    cachedInput: usd(line.cachedInput),
-    cacheWrite: usd(line.cacheWrite),
-    output: usd(line.output),
-    perRequest: quotient(BigInt(price.perRequest) * usdPerCredit.digits, divisor * MILLION),
-  };
+export const usdLine = (price: Price, inputTokens: number, usdPerCredit: Decimal): UsdLine =>
+  usdRates(lineFor(price, inputTokens), price.divisor, usdPerCredit);
+
+/** Returns the rates by which a bill was made, and of units that it does not have the rates of its price line. */
+export function usdOfBill(price: Price, bill: Bill, usdPerCredit: Decimal): UsdLine {
+  const line = lineFor(price, bill.input);
+  const stored = bill.lines.flatMap(({ unit, rate }) => (rate === null ? [] : [[unit, rate]]));
+  return usdRates({ ...line, rates: { ...line.rates, ...Object.fromEntries(stored) } }, price.divisor, usdPerCredit);
 }
 
-/**
- * Parses the add-ons of a charge.
- * @returns null if the charge has no add-ons, and for a text that is not a list of add-ons
- */
-export function readAddOns(text: string | null): AddOns | null {
-  const value = text === null ? null : parseJson(text);
-  if (!isObject(value)) return null;
-  const { hourCacheTokens = 0, toolUses = {} } = value;
-  return isCount(hourCacheTokens) && isCounts(toolUses) ? { hourCacheTokens, toolUses } : null;
+function usdRates(line: PriceLine, divisor: number, usdPerCredit: Decimal): UsdLine {
+  const over = BigInt(divisor) * 10n ** BigInt(usdPerCredit.scale);
+  const usd = (key: string, per: bigint) => quotient(BigInt(rateOf(line, key)) * usdPerCredit.digits, over * per);
+  const ofTokens = Object.fromEntries(TOKEN_UNITS.map((unit) => [unit, usd(unit, 1n)])) as Record<TokenUnit, string>;
+  return { ...ofTokens, request: usd('request', MILLION) };
 }
 
-const isCounts = (value: unknown): value is Readonly<Record<string, number>> =>
-  isObject(value) && Object.values(value).every(isCount);
-
-/** @returns what the add-ons of a request with this many input tokens cost, in USD, as an exact decimal */
-export function usdOfAddOns(price: Price, inputTokens: number, addOns: AddOns, usdPerCredit: Decimal): string {
-  const sum = sumOf(addOnPairs(price, lineFor(price, inputTokens), addOns));
-  return quotient(sum * usdPerCredit.digits, BigInt(price.divisor) * 10n ** BigInt(usdPerCredit.scale) * MILLION);
-}
-
-/**
- * @param pairs amounts, each followed by its rate
- * @returns the sum of amount × rate
- */
-export function sumOf(pairs: readonly number[]): bigint {
-  let sum = 0n;
-  for (let at = 0; at < pairs.length; at += 2) sum += BigInt(pairs[at]!) * BigInt(pairs[at + 1]!);
-  return sum;
+/** @returns the uses of tools on a bill as JSON, and what they cost in USD, as an exact decimal; null if there are none */
+export function toolUsesOf({ lines, divisor }: Bill, usdPerCredit: Decimal | null) {
+  const ofTools = lines.filter(({ unit }) => toolOf(unit) !== '');
+  if (ofTools.length === 0) return null;
+  const uses = JSON.stringify(Object.fromEntries(ofTools.map(({ unit, amount }) => [toolOf(unit), amount])));
+  const sum = ofTools.reduce((all, { amount, rate }) => all + BigInt(amount) * BigInt(rate ?? 0), 0n);
+  if (divisor === null || usdPerCredit === null) return { uses, usd: null };
+  const over = BigInt(divisor) * 10n ** BigInt(usdPerCredit.scale) * MILLION;
+  return { uses, usd: quotient(sum * usdPerCredit.digits, over) };
 }
 
 /** Writes a quotient as a decimal. If the decimal would be endless, the function writes a fraction, because an export never rounds. */
@@ -81,19 +53,4 @@ export function quotient(numerator: bigint, denominator: bigint): string {
   }
   if (rest !== 1n) return `${numerator / common}/${over}`;
   return plainText({ digits: (numerator / common) * (10n ** BigInt(scale) / over), scale });
-}
-
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
-
-function isPrice(value: unknown): value is Price {
-  if (!isObject(value)) return false;
-  const { lines, perRequest, toolUses = {}, divisor } = value;
-  const isLines = Array.isArray(lines) && lines.length > 0 && lines.every(isLine);
-  return isLines && isCount(perRequest) && isCounts(toolUses) && isCount(divisor) && divisor > 0;
-}
-
-function isLine(value: unknown): value is PriceLine {
-  if (!isObject(value)) return false;
-  const { overInputTokens, input, cachedInput, cacheWrite, hourCacheWrite = 0, output } = value;
-  return [overInputTokens, input, cachedInput, cacheWrite, hourCacheWrite, output].every(isCount);
 }

@@ -2,9 +2,10 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { parse } from 'csv-parse/sync';
 import { isObject, parseJson } from '../../core/json/object.ts';
 import { parseDecimal, plainText, times } from '../../core/money/decimal.ts';
+import { toolOf, toolUse } from '../../core/money/units.ts';
 import { SchemaCheck } from '../../core/schema/check.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { type BilledLine, type Picodollars, picodollarsIn, REQUESTS, TOOL } from './billed.ts';
+import { type BilledLine, type Picodollars, picodollarsIn, REQUESTS } from './billed.ts';
 
 /** The providers whose bills can be read, by the name that a policy usually gives them. */
 export type BillingProvider = 'openai' | 'anthropic';
@@ -135,7 +136,7 @@ const ITEM_UNITS: Readonly<Record<string, string>> = {
   'cache writes': 'cache_write',
   'cache write 12h': 'cache_write_12h',
   output: 'output',
-  'web search': `${TOOL}web_search`,
+  'web search': toolUse('web_search'),
 };
 /** The tokens of one unit of a quantity. */
 const QUANTITIES: Readonly<Record<string, number>> = { tokens: 1, '1000_tokens': 1_000 };
@@ -153,7 +154,7 @@ function openAiCost(day: string, result: Static<typeof OpenAiCost>, where: strin
   const place = { day, tier: null, account: accountOf(result) };
   if (unit === undefined) return [costLine({ ...place, model: null }, item ?? TOTAL, usd)];
   const each = QUANTITIES[of ?? ''];
-  const units = quantity == null || (each === undefined && !unit.startsWith(TOOL)) ? null : quantity * (each ?? 1);
+  const units = quantity == null || (each === undefined && toolOf(unit) === '') ? null : quantity * (each ?? 1);
   return [costLine({ ...place, model }, unit, usd, units)];
 }
 
@@ -166,7 +167,7 @@ function usdIn(value: string, where: string): Picodollars {
 const searches = (day: string, result: Static<typeof OpenAiSearches>): readonly BilledLine[] =>
   amounts(
     { day, model: result.model ?? null, tier: null, account: accountOf(result) },
-    { [`${TOOL}web_search`]: result.num_requests },
+    { [toolUse('web_search')]: result.num_requests },
   );
 
 // Anthropic: buckets of the usage and cost reports, items of `/v1/organizations/analytics/usage` and `/cost`, and the exports of its console.
@@ -221,7 +222,7 @@ const groupSchema = () => Type.Object(AnthropicGroup);
 function anthropicUsage(day: string, result: Static<typeof UsageResult>): readonly BilledLine[] {
   const { cache_creation: created, server_tool_use: tools } = result;
   const uses = Object.entries(tools ?? {}).map(
-    ([name, uses]) => [TOOL + name.replace(/_requests$/, ''), uses] as const,
+    ([name, uses]) => [toolUse(name.replace(/_requests$/, '')), uses] as const,
   );
   return amounts(anthropicPlace(day, result), {
     input: result.uncached_input_tokens,
@@ -240,7 +241,11 @@ function anthropicCost(day: string, result: Static<typeof CostResult>, where: st
   // The amount is in cents.
   const usd = usdIn(amount, where) / 100n;
   const unit =
-    tokens == null ? (kind === 'web_search' ? `${TOOL}web_search` : (kind ?? TOTAL)) : (TOKEN_UNITS[tokens] ?? tokens);
+    tokens == null
+      ? kind === 'web_search'
+        ? toolUse('web_search')
+        : (kind ?? TOTAL)
+      : (TOKEN_UNITS[tokens] ?? tokens);
   return [costLine(anthropicPlace(day, result), unit === 'tokens' ? TOTAL : unit, usd)];
 }
 

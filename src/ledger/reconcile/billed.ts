@@ -20,9 +20,6 @@ export const usdText = (amount: Picodollars): string => plainText({ digits: amou
 
 /** The unit that counts requests instead of what they used. */
 export const REQUESTS = 'requests';
-/** The beginning of a unit that counts uses of a provider's own tool, before the name of the tool. */
-export const TOOL = 'tool:';
-
 /** One line of a provider's bill, or of the books: an amount of one unit, its cost, or both. */
 export interface BilledLine {
   /** The day in UTC: `2026-11-20`. */
@@ -30,8 +27,8 @@ export interface BilledLine {
   /** The provider's name of the model; null if the line is about no single model. */
   readonly model: string | null;
   /**
-   * `input` (neither read from nor written to a cache), `cached_input`, `cache_write`, `cache_write_1h`, `cache_write_12h`, `output`,
-   * `tool:NAME`, `requests`, or the provider's own word for something else.
+   * `UnitKey`, where `input` and `output` are the tokens that no other unit counts; `requests`, `total`, or the provider's own word for
+   * something else.
    */
   readonly unit: string;
   /** The number of units; null if the line states only a cost. */

@@ -1,5 +1,6 @@
+import { toolOf, unitOf } from '../../core/money/units.ts';
 import { TOTAL } from './bill-files.ts';
-import { type BilledLine, type Picodollars, REQUESTS, TOOL, undated } from './billed.ts';
+import { type BilledLine, type Picodollars, REQUESTS, undated } from './billed.ts';
 import type { BookedCharge, BookedSum } from './booked.ts';
 
 /**
@@ -242,11 +243,10 @@ export class Comparison {
         ...{ kind, from: day, to: day, model, usd: cost, detail },
         ...(of ? { unit: only[0], billed: of.billed ?? 0, booked: of.amount } : countsOf(units)),
       });
-    if (tokens.length > 0 && tokens.every(([unit]) => unit.startsWith(TOOL)) && !deltas.has(REQUESTS)) {
-      return name('tool_uses', tokens.map(([unit]) => unit.slice(TOOL.length)).join(', '));
+    if (tokens.length > 0 && tokens.every(([unit]) => toolOf(unit) !== '') && !deltas.has(REQUESTS)) {
+      return name('tool_uses', tokens.map(([unit]) => toolOf(unit)).join(', '));
     }
-    const isSplit =
-      tokens.every(([unit]) => INPUTS.has(unit)) && tokens.reduce((sum, [, delta]) => sum + delta, 0) === 0;
+    const isSplit = tokens.every(([unit]) => isInput(unit)) && tokens.reduce((sum, [, delta]) => sum + delta, 0) === 0;
     if (isSplit && tokens.length > 0 && !deltas.has(REQUESTS)) {
       return name('cache_unit', tokens.map(([unit, delta]) => `${unit} ${delta > 0 ? '+' : ''}${delta}`).join(', '));
     }
@@ -293,7 +293,7 @@ export class Comparison {
         ...{ kind: 'price_changed', from: ofDays[0]!, to: ofDays.at(-1)!, usd: sum },
         ...{ model: one!.model === ALL ? null : one!.model, unit: one!.unit === TOTAL ? null : one!.unit },
         detail:
-          one!.amount > 0 && !one!.unit.startsWith(TOOL) && one!.unit !== TOTAL
+          one!.amount > 0 && toolOf(one!.unit) === '' && one!.unit !== TOTAL
             ? `${rate(one!.billed, one!.amount)} instead of ${rate(one!.booked, one!.amount)} USD per 1M`
             : `${(Number(one!.billed) / Number(one!.booked)).toFixed(3)} times the cost in the books`,
       });
@@ -339,18 +339,11 @@ export class Comparison {
 const ALL = '';
 /** The unit of the fee for a request, which the books have and no bill counts. */
 const REQUEST = 'request';
-const INPUTS: ReadonlySet<string> = new Set([
-  'input',
-  'cached_input',
-  'cache_write',
-  'cache_write_1h',
-  'cache_write_12h',
-]);
-const UNITS: ReadonlySet<string> = new Set([...INPUTS, 'output', REQUESTS, TOTAL]);
+const isInput = (unit: string): boolean => unitOf(unit)?.side === 'input';
 
 /** Whether the books can have a line: it names a unit that requests use. */
 const isUnit = ({ unit, model }: BilledLine): boolean =>
-  unit === TOTAL || (model !== null && (UNITS.has(unit) || unit.startsWith(TOOL)));
+  unit === TOTAL || (model !== null && (unit === REQUESTS || unitOf(unit) !== undefined));
 
 const keyOf = (...parts: readonly string[]): string => parts.join('\n');
 const cellsIn = (days: Days): readonly Cell[] => [...days.values()].flatMap((units) => [...units.values()]);

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, type TNumber, type TOptional, Type } from '@sinclair/typebox';
 import { closed, figure, flag, optional, share, text, whole, word } from '../../core/define/fields.ts';
 import {
   aliasList,
@@ -12,7 +12,7 @@ import {
   writtenAs,
 } from '../../core/define/policy-words.ts';
 import { OPERATION_NAMES } from '../../core/kinds/operations.ts';
-
+import { type PartUnit, TOKEN_UNITS, type TokenUnit, UNITS } from '../../core/money/units.ts';
 import type { SpreadMode } from '../../core/policy/spread.ts';
 import { LACKED_CAPABILITIES, MODEL_CAPABILITIES } from '../../core/request/capability.ts';
 import { TOKENIZERS } from '../../core/request/tokenizer.ts';
@@ -44,18 +44,17 @@ const SPREAD = {
 /** The schema checks the price figures as numbers. `readPrice` reads exact decimals from the text. */
 const price = (description: string, example: number) => figure(description, { minimum: 0, maximum: 100_000, example });
 
-const LINE = {
-  input: price('USD per 1M input tokens.', 0.25),
-  cached_input: Type.Optional(price('USD per 1M input tokens read from the cache. Default: `input`.', 0.025)),
-  cache_write: Type.Optional(price('USD per 1M input tokens written to the cache. Default: `input`.', 0.3)),
-  cache_write_1h: Type.Optional(
-    price(
-      'USD per 1M input tokens written to the cache for an hour. Default: no price, so a request that needs it cannot draw on a budget or balance.',
-      0.5,
-    ),
-  ),
-  output: price('USD per 1M output tokens, hidden reasoning included.', 2),
+const rateOf = (unit: TokenUnit) => {
+  const [description, example] = UNITS[unit].price ?? ['', 0];
+  const rate = price(description, example);
+  return UNITS[unit].rateOf === undefined ? rate : Type.Optional(rate);
 };
+/** The rates of a price line. */
+const LINE = Object.fromEntries(TOKEN_UNITS.map((unit) => [unit, rateOf(unit)])) as Record<
+  PartUnit,
+  TOptional<TNumber>
+> &
+  Record<Exclude<TokenUnit, PartUnit>, TNumber>;
 
 /** What a contract changes in the prices of a provider. */
 export const ContractText = closed('What your contract changes in the prices of the provider.', {

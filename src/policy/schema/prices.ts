@@ -1,5 +1,13 @@
 import { type Decimal, parseDecimal, toNumber } from '../../core/money/decimal.ts';
 import { compilePrice, type ListPriceLine, type Price } from '../../core/money/price.ts';
+import {
+  PART_UNITS,
+  type PartUnit,
+  TOKEN_UNITS,
+  type TokenUnit,
+  toolUse,
+  type UnitKey,
+} from '../../core/money/units.ts';
 import type { Report } from '../report/report.ts';
 import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
 import type { PriceText } from './model.ts';
@@ -16,7 +24,6 @@ const OTHER_UNITS = [
   ['per 1K tokens', 1000n],
   ['per token', 1_000_000n],
 ] as const;
-const RATES = ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output'] as const;
 
 /**
  * Reads an exact decimal from the source text. `decimalAt` returns null if the decimal is absent, or if it is not in plain notation, which
@@ -48,14 +55,15 @@ export function readPrice(tree: Tree, data: PriceText, usdPerCredit: Decimal, re
   });
   const lines = tiers.filter((line) => line !== null);
   if (!first || lines.length < tiers.length) return null;
+  const fees = new Map<UnitKey, Decimal>();
   const perRequest = data.per_request === undefined ? null : decimalAt(tree, 'per_request', report);
-  const toolUses = new Map<string, Decimal>();
+  if (perRequest && perRequest.digits > 0n) fees.set('request', perRequest);
   for (const name of Object.keys(data.tool_uses ?? {})) {
     const fee = decimalAt(valueAt(tree, 'tool_uses') ?? tree, name, report);
-    if (fee) toolUses.set(name, fee);
+    if (fee) fees.set(toolUse(name), fee);
   }
   try {
-    return compilePrice({ lines: [first, ...lines], perRequest, toolUses }, usdPerCredit);
+    return compilePrice({ lines: [first, ...lines], fees }, usdPerCredit);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     report.add('price-not-exact', tree.place, error.message, { hint: 'round the price to fewer digits' });
@@ -73,7 +81,7 @@ export function usdOf(text: PriceText | undefined) {
 
 /** Checks the rates of a price that has other errors. */
 export function reviewRates(tree: Tree, report: Report): void {
-  for (const key of RATES) {
+  for (const key of TOKEN_UNITS) {
     const rate = valueAt(tree, key);
     if (rate?.kind === 'scalar' && typeof rate.value === 'number') rateAt(tree, key, report);
   }
@@ -82,13 +90,15 @@ export function reviewRates(tree: Tree, report: Report): void {
 function readLine(tree: Tree, overInputTokens: number, report: Report): ListPriceLine | null {
   const input = rateAt(tree, 'input', report);
   const output = rateAt(tree, 'output', report);
-  const cachedInput = rateAt(tree, 'cached_input', report);
-  const cacheWrite = rateAt(tree, 'cache_write', report);
-  const hourCacheWrite = rateAt(tree, 'cache_write_1h', report);
-  return input && output ? { overInputTokens, input, cachedInput, cacheWrite, hourCacheWrite, output } : null;
+  const others = new Map<PartUnit, Decimal>();
+  for (const unit of PART_UNITS) {
+    const rate = rateAt(tree, unit, report);
+    if (rate) others.set(unit, rate);
+  }
+  return input && output ? { overInputTokens, input, output, others } : null;
 }
 
-function rateAt(tree: Tree, key: (typeof RATES)[number], report: Report): Decimal | null {
+function rateAt(tree: Tree, key: TokenUnit, report: Report): Decimal | null {
   const rate = decimalAt(tree, key, report);
   if (!rate || rate.digits <= 0n || toNumber(rate) >= PER_MILLION_MIN) return rate;
   const meant = OTHER_UNITS.map(([unit, times]) => ({

@@ -2,7 +2,7 @@ import { ListTotal } from '../../core/json/list-memory.ts';
 import { isEmpty, isObject } from '../../core/json/object.ts';
 import type { Members, OriginalPath } from '../../core/json/original.ts';
 import { isShared, SharedValues } from '../../core/json/shared-values.ts';
-import { isLongCache } from '../../core/money/add-ons.ts';
+import { askedBit } from '../../core/money/units.ts';
 import { CAPABILITIES, passthroughBit } from '../../core/request/capability.ts';
 import type { ContentPart, Conversation, FilePart, Turn } from '../../core/request/conversation.ts';
 import { DROPPABLE_SETTINGS } from '../../core/request/droppable.ts';
@@ -42,8 +42,9 @@ export const sizeOfNothing = () => ({
   unboundedMedia: 0,
   /** The capabilities that the request needs, as bits of `CAPABILITIES`. */
   needs: 0,
-  /** Whether the request wants the provider to keep a part in its cache for an hour. */
-  hourCache: false,
+  /** The units that the request asks for, as bits of `ASKED_UNITS`, and the location of OpenAI's first mark that asks for one. */
+  asked: 0,
+  askedAt: noPath(),
   /** The location of a mark that makes OpenAI write to its cache at a price that the catalog does not have; null for none. */
   unpricedCacheAt: noPath(),
 });
@@ -67,6 +68,8 @@ export function measure(request: ModelRequest): RequestSize {
     addToolsSize(size, request);
   }
   markCache(size, request.extras, NOWHERE);
+  const { prompt_cache_options: options } = request.original.body;
+  if (options !== undefined) markLongCache(size, options, ['prompt_cache_options']);
   addFormat(size, request);
   if ((settings.choices ?? 1) > 1) size.needs |= CAPABILITIES.choices.bit;
   size.needs |= dialectNeeds(request);
@@ -167,7 +170,8 @@ function add(size: RequestSize, more: RequestSize): void {
   size.pages += more.pages;
   size.unboundedMedia += more.unboundedMedia;
   size.needs |= more.needs;
-  if (more.hourCache) size.hourCache = true;
+  size.asked |= more.asked;
+  size.askedAt ??= more.askedAt;
   size.unpricedCacheAt ??= more.unpricedCacheAt;
 }
 
@@ -192,9 +196,18 @@ function markCache(
   at: OriginalPath,
   isWithin = false,
 ): void {
-  if (isObject(mark) && mark.ttl === '1h') size.hourCache = true;
+  if (isObject(mark)) size.asked |= askedBit(mark.ttl);
   // The names of members within a value can be the caller's texts, which no record may have.
-  if (isLongCache(breakpoint)) size.unpricedCacheAt ??= isWithin ? at : [...at, 'prompt_cache_breakpoint'];
+  if (breakpoint !== undefined) markLongCache(size, breakpoint, isWithin ? at : [...at, 'prompt_cache_breakpoint']);
+}
+
+/** Reads OpenAI's mark. Without a TTL or with `30m`, the price `cache_write` applies, as to every prompt that OpenAI caches by itself. */
+function markLongCache(size: RequestSize, mark: unknown, at: OriginalPath): void {
+  if (!isObject(mark) || mark.ttl == null || mark.ttl === '30m') return;
+  const bit = askedBit(mark.ttl);
+  if (bit === 0) size.unpricedCacheAt ??= at;
+  else size.askedAt ??= at;
+  size.asked |= bit;
 }
 
 /** Adds extra fields, such as earlier reasoning, because the gateway sends them to the provider, which may bill them. */

@@ -1,3 +1,4 @@
+import { readBill } from '../../core/accounting/bill.ts';
 import { idAt } from '../../core/id.ts';
 import type {
   AuditRow,
@@ -33,8 +34,7 @@ const SELECT_FUNDS = sql(
 );
 const selectRows = (
   funds: string,
-) => `SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, ${funds} AS funds, j.tariff, j.input_tokens AS input,
-      j.output_tokens AS output, CASE WHEN j.kind IN ('deposit', 'fee') THEN j.note END AS note, a.key_id AS keyId, a.payer, t.id AS knownTariff
+) => `SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, ${funds} AS funds, j.tariff, j.bill, CASE WHEN j.kind IN ('deposit', 'fee') THEN j.note END AS note, a.key_id AS keyId, a.payer, t.id AS knownTariff
     FROM journal AS j LEFT JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff
     WHERE j.seq > ? ORDER BY j.seq LIMIT ?`;
 const SELECT_ROWS = sql(selectRows('j.funds'), {
@@ -60,18 +60,12 @@ const SELECT_SPEND = sql(
   },
 );
 const selectEntries = (place: string) =>
-  sql(`SELECT j.kind, j.amount, j.time, t.model, t.provider, t.upstream, t.price,
-      coalesce(j.input_tokens, 0) AS input, coalesce(j.cached_input_tokens, 0) AS cached, coalesce(j.cache_write_tokens, 0) AS written,
-      coalesce(j.output_tokens, 0) AS output, coalesce(j.reasoning_tokens, 0) AS reasoning, j.estimated,
-      CASE WHEN j.kind IN ('post', 'settle') THEN j.note END AS addOns
+  sql(`SELECT j.kind, j.amount, j.time, t.model, t.provider, t.upstream, t.price, j.bill, j.estimated
     FROM journal AS j LEFT JOIN tariffs AS t ON t.id = j.tariff
     WHERE ${place} j.reservation = ? AND j.kind <> 'correct' ORDER BY j.seq`);
 const SELECT_ENTRIES = selectEntries('');
 const SELECT_ENTRIES_BETWEEN = selectEntries('j.seq >= ? AND j.seq <= ? AND');
-const SELECT_PRICED =
-  sql(`SELECT j.seq, j.kind, j.reservation, j.amount, j.input_tokens AS input, j.cached_input_tokens AS cached,
-      j.cache_write_tokens AS written, j.output_tokens AS output, t.price,
-      CASE WHEN j.kind IN ('post', 'settle') THEN j.note END AS addOns
+const SELECT_PRICED = sql(`SELECT j.seq, j.kind, j.reservation, j.amount, j.bill, t.price
     FROM journal AS j JOIN tariffs AS t ON t.id = j.tariff WHERE j.seq > ? ORDER BY j.seq LIMIT ?`);
 const SELECT_PAYMENTS = sql('SELECT id, state, payer, paid, fee FROM payments WHERE id > ? ORDER BY id LIMIT ?');
 /**
@@ -83,10 +77,7 @@ const selectMoney = (outcome: string) => `SELECT j.seq, j.kind, j.reservation, j
       coalesce(a.key_id, '') AS keyId, coalesce(a.labels, '{}') AS labels, coalesce(a.selector, '') AS selector, coalesce(a.session, '') AS session,
       coalesce(a.agent, '') AS agent, coalesce(a.team_id, '') AS team, coalesce(a.user_id, '') AS "user",
       coalesce(t.model, '') AS model, coalesce(t.provider, '') AS provider, coalesce(t.upstream, '') AS upstream,
-      coalesce(j.input_tokens, 0) AS input, coalesce(j.cached_input_tokens, 0) AS cached,
-      coalesce(j.cache_write_tokens, 0) AS written, coalesce(j.output_tokens, 0) AS output,
-      coalesce(j.reasoning_tokens, 0) AS reasoning, j.estimated, t.price, CASE WHEN j.kind IN ('post', 'settle') THEN j.note END AS addOns,
-      CASE WHEN j.kind IN ('post', 'settle') THEN '' ELSE coalesce(j.note, '') END AS note, ${outcome} AS outcome
+      j.bill, j.estimated, t.price, coalesce(j.note, '') AS note, ${outcome} AS outcome
     FROM journal AS j LEFT JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff
     WHERE j.kind IN ('post', 'settle', 'expire', 'overrun', 'correct', 'grant', 'deposit', 'fee')
       AND (j.tariff IS NOT NULL OR j.amount <> 0)
@@ -110,11 +101,27 @@ const MONEY_PAGE_ROWS = 2_000;
 /** A number that is lower than the number of the first row. */
 export const FIRST = Number.MIN_SAFE_INTEGER;
 
-interface MoneyRow extends Omit<MoneyEntry, 'labels' | 'estimated' | 'outcome'> {
+interface MoneyRow extends Omit<MoneyEntry, 'labels' | 'estimated' | 'outcome' | 'bill'> {
   readonly seq: number;
   readonly outcome: MoneyEntry['outcome'] | null;
   readonly labels: string;
   readonly estimated: number | null;
+  readonly bill: string | null;
+}
+
+/** A row whose bill is still a text. */
+type Stored<Row> = Omit<Row, 'bill' | 'input' | 'output'> & { readonly bill: string | null };
+
+const withBill = <Row extends { readonly bill: string | null }>(row: Row) => ({ ...row, bill: readBill(row.bill) });
+
+/** Replaces the bill of a row by its tokens, which are null for a row without a bill. */
+export function withTokens<Row extends { readonly bill: string | null }>({ bill: text, ...row }: Row) {
+  const bill = readBill(text);
+  return { ...row, input: bill?.input ?? null, output: bill?.output ?? null };
+}
+
+async function* mapped<From, To>(rows: RowPages<From>, map: (row: From) => To): RowPages<To> {
+  for await (const page of rows) yield page.map(map);
 }
 
 export const seqOf = ({ seq }: { readonly seq: number }): readonly number[] => [seq];
@@ -155,8 +162,9 @@ async function* moneyPages(
   }
 }
 
-const entryOf = ({ seq: _, labels, estimated, outcome, ...row }: MoneyRow): MoneyEntry => ({
+const entryOf = ({ seq: _, labels, estimated, outcome, bill, ...row }: MoneyRow): MoneyEntry => ({
   ...row,
+  bill: readBill(bill),
   labels: JSON.parse(labels) as Record<string, string>,
   estimated: estimated === 1,
   ...(outcome && { outcome }),
@@ -171,11 +179,11 @@ export async function reservationEntries(
   id: number,
   between: readonly [number, number] | null = null,
 ): Promise<readonly ReservationEntry[]> {
-  type Row = Omit<ReservationEntry, 'estimated'> & { readonly estimated: number | null };
+  type Row = Stored<Omit<ReservationEntry, 'estimated'>> & { readonly estimated: number | null };
   const rows = await (between
     ? db.query<Row>(SELECT_ENTRIES_BETWEEN, [...between, id])
     : db.query<Row>(SELECT_ENTRIES, [id]));
-  return rows.map((row) => ({ ...row, estimated: row.estimated === 1 }));
+  return rows.map((row) => ({ ...withBill(row), estimated: row.estimated === 1 }));
 }
 
 type OwnJournal = Pick<JournalReader, 'horizon' | 'checkpoint' | 'damages' | 'balances' | 'reservation'>;
@@ -193,8 +201,8 @@ export const sqlJournal = (
   hasRecords: () => Promise<boolean> = async () => true,
 ): JournalReader => ({
   funds: () => pages<FundRow>(db, SELECT_FUNDS, [FIRST, least], ({ afterSeq, id }) => [afterSeq, id]),
-  rows: () => pages<AuditRow>(db, SELECT_ROWS, [FIRST], seqOf),
-  priced: () => pages<PricedRow>(db, SELECT_PRICED, [FIRST], seqOf),
+  rows: () => mapped(pages<Stored<AuditRow>>(db, SELECT_ROWS, [FIRST], seqOf), withTokens),
+  priced: () => mapped(pages<Stored<PricedRow>>(db, SELECT_PRICED, [FIRST], seqOf), withBill),
   spend: () =>
     pages<SpendRow>(db, SELECT_SPEND, [least, least, least], ({ quarter, account, tariff }) => [
       quarter,

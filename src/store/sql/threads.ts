@@ -1,3 +1,4 @@
+import { currentAddOns } from '../../core/accounting/former.ts';
 import type { ThreadRow, ThreadTable } from '../threads.ts';
 import { batchDeletion } from './delete-batches.ts';
 import { first, type SqlTables, sql, write } from './statement.ts';
@@ -21,7 +22,7 @@ const deleteOld = batchDeletion({ table: 'threads', key: 'id', by: 'time', compa
 export const sqlThreads = (db: SqlTables): ThreadTable => ({
   async find(keyId, answer) {
     const row = await first<SqlThreadRow>(db, SELECT, keyId, answer);
-    return row && { ...row, addOns: row.addOns === null ? null : JSON.parse(row.addOns) };
+    return row && { ...row, addOns: row.addOns === null ? null : currentAddOns(JSON.parse(row.addOns)) };
   },
   put: (row, most) => [
     write(PUT, { ...row, addOns: row.addOns && JSON.stringify(row.addOns) }),

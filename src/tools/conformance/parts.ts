@@ -19,11 +19,12 @@ const isJsonLine = (value: unknown): boolean =>
 const isUnread = (value: unknown): boolean =>
   isObject(value) && Array.isArray(value.texts) && value.texts.every(isText) && isCount(value.stateChars);
 
+const isNumber = (value: unknown): boolean => typeof value === 'number';
+
 const isUsage = (value: unknown): boolean =>
   isObject(value) &&
-  [value.inputTokens, value.cachedInputTokens, value.cacheWriteTokens, value.outputTokens, value.reasoningTokens].every(
-    (figure) => typeof figure === 'number',
-  );
+  [value.inputTokens, value.outputTokens, value.reasoningTokens].every(isNumber) &&
+  (value.units === undefined || (isObject(value.units) && Object.values(value.units).every(isNumber)));
 
 const isPlaceOrNone = (value: unknown): boolean => value === undefined || (isObject(value) && Array.isArray(value.at));
 

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { StreamPart } from '../../contract/parts.ts';
+import { figureOf } from '../../core/money/usage.ts';
 import { shortJson } from './law.ts';
 
 /** The expected first choice of an answer. Members that are absent are not compared. */
@@ -38,8 +39,8 @@ function summarize(parts: readonly StreamPart[]): ExpectedAnswer {
   let more: ExpectedAnswer = {};
   for (const part of parts) {
     if (part.type === 'usage') {
-      const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = part.usage;
-      more = { ...more, input_tokens: inputTokens, cached_input_tokens: cachedInputTokens };
+      const { inputTokens, outputTokens, reasoningTokens } = part.usage;
+      more = { ...more, input_tokens: inputTokens, cached_input_tokens: figureOf(part.usage, 'cache_read') };
       more = { ...more, output_tokens: outputTokens, reasoning_tokens: reasoningTokens };
     } else if (part.type === 'failure') more = { ...more, failure: part.failure.kind };
     else if (part.choice === 0 && part.type === 'finish') more = { ...more, finish: part.reason };

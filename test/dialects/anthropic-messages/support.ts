@@ -6,7 +6,8 @@ import { MessageWriter } from '../../../src/dialects/anthropic-messages/message.
 import { RECEIPT } from '../../support/caller-message.ts';
 
 export const IDENTITY = { decision: 1, created: 1_790_000_000, model: 'm' };
-const USAGE = { inputTokens: 30, cachedInputTokens: 8, cacheWriteTokens: 2, outputTokens: 9, reasoningTokens: 4 };
+const UNITS = { cached_input: 8, cache_write: 2 };
+const USAGE = { inputTokens: 30, outputTokens: 9, reasoningTokens: 4, units: UNITS };
 export const WITH_USAGE: Receipt = { ...RECEIPT, usage: USAGE };
 
 const text = fc.string({ minLength: 1, maxLength: 4, unit: 'binary' });

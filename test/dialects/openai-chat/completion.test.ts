@@ -86,8 +86,9 @@ test('an empty answer has an empty content, in a stream as in JSON', () => {
 });
 
 test('the usage has cached and written tokens as parts of the prompt, with OpenAI’s names', () => {
-  const usage = { ...plainUsage(100, 9), cachedInputTokens: 60, cacheWriteTokens: 30, reasoningTokens: 4 };
-  const text = (written: number) => JSON.stringify(usageBody({ ...usage, cacheWriteTokens: written }, false));
+  const usage = { ...plainUsage(100, 9), reasoningTokens: 4 };
+  const text = (written: number) =>
+    JSON.stringify(usageBody({ ...usage, units: { cached_input: 60, cache_write: written } }, false));
   expect(JSON.parse(text(30))).toEqual({
     prompt_tokens: 100,
     completion_tokens: 9,

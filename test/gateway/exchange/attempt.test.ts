@@ -310,10 +310,10 @@ describe('a complete answer', () => {
   });
 
   test('an answer counts as warm if a plausible usage says that half of its prompt was in the provider’s cache', async () => {
-    const usage = { ...plainUsage(100, 9), cachedInputTokens: 50 };
+    const usage = { ...plainUsage(100, 9), units: { cached_input: 50 } };
     expect((await ended({}, usage)).isWarm).toBe(true);
-    expect((await ended({}, { ...usage, cachedInputTokens: 49 })).isWarm).toBe(false);
-    expect((await ended({}, { ...usage, cachedInputTokens: 101 })).isWarm).toBe(false);
+    expect((await ended({}, { ...usage, units: { cached_input: 49 } })).isWarm).toBe(false);
+    expect((await ended({}, { ...usage, units: { cached_input: 101 } })).isWarm).toBe(false);
     expect((await ended({}, null)).isWarm).toBe(false);
   });
 
@@ -328,9 +328,8 @@ describe('a complete answer', () => {
   });
 
   test('an answer is remembered with the tokens written to the cache if the provider bills cache writes separately', async () => {
-    const plain = price(1, 4);
-    const cost = { ...plain, lines: [{ ...plain.lines[0], cacheWrite: 1_250 }] } as const;
-    const usage = { ...plainUsage(100, 9), cachedInputTokens: 30, cacheWriteTokens: 40 };
+    const cost = price(1, 4, { rates: { cache_write: 1_250 } });
+    const usage = { ...plainUsage(100, 9), units: { cached_input: 30, cache_write: 40 } };
     expect((await ended({ inputTokens: 50 }, usage, 'stop', { cost })).remembered).toEqual(read(70, 35));
     expect((await ended({ inputTokens: 50 }, plainUsage(100, 9), 'stop', { cost })).remembered).toEqual(read(0, 0));
     expect((await ended({ inputTokens: 50 }, null, 'stop', { cost })).remembered).toEqual(read(50, 50));

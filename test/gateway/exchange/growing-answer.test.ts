@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import type { StreamPart } from '../../../src/contract/parts.ts';
-import type { Price } from '../../../src/core/money/price.ts';
+import { type Price, priceLine } from '../../../src/core/money/price.ts';
 import { GrowingAnswer, type MeteredAttempt } from '../../../src/gateway/exchange/growing-answer.ts';
 import { wholeTranche } from '../../../src/gateway/money/tranches.ts';
 import type { HoldExtension } from '../../../src/ledger/hold.ts';
 import { quietFor, waitFor } from '../../support/answers.ts';
 
 const PRICE: Price = {
-  lines: [{ overInputTokens: 0, input: 1, cachedInput: 1, cacheWrite: 1, output: 1 }],
-  perRequest: 0,
+  lines: [priceLine(0, { input: 1, output: 1 })],
   divisor: 1,
 };
 const DECLARED = { bills: 'stops', reports: 'each', marginTokens: 10, marginMs: 0 } as const;

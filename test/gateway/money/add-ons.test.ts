@@ -1,54 +1,47 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { AskedAddOns } from '../../../src/core/money/add-ons.ts';
-import { costBound, costOf, coversAll, outputWithin, type Price } from '../../../src/core/money/price.ts';
+import { costBound, costOf, coversAll, outputWithin, type Price, priceLine } from '../../../src/core/money/price.ts';
+import { ASKED_UNITS, UNITS } from '../../../src/core/money/units.ts';
 import type { Usage } from '../../../src/core/money/usage.ts';
 import { tries } from '../../deep/effort.ts';
+import { anyLine, anyShares, changedLine, dividedUsage } from '../../support/money.ts';
 
 const rate = fc.integer({ min: 0, max: 60_000 });
 const dear = fc.oneof(rate, fc.constant(900_000));
-const share = fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true }));
+const share = fc.double({ min: 0, max: 1, noNaN: true });
 
 const prices: fc.Arbitrary<Price> = fc
   .record({
-    lines: fc.array(
-      fc.record({ input: rate, cachedInput: rate, cacheWrite: rate, hourCacheWrite: dear, output: rate }),
-      {
-        minLength: 1,
-        maxLength: 2,
-      },
-    ),
-    perRequest: fc.nat(1_000_000),
+    lines: fc.array(fc.record({ line: anyLine(rate, fc.nat(1_000_000)), asked: dear }), { minLength: 1, maxLength: 2 }),
     search: fc.nat(20_000_000),
     divisor: fc.constantFrom(1, 7, 1_000),
   })
-  .map(({ lines: [first, ...rest], search, ...price }) => ({
-    ...price,
-    lines: [{ ...first!, overInputTokens: 0 }, ...rest.map((line) => ({ ...line, overInputTokens: 5_000 }))],
-    toolUses: { web_search: search },
-  }));
+  .map(({ lines, search, divisor }) => {
+    const [first, ...rest] = lines.map(({ line, asked }, at) => {
+      const rates = Object.fromEntries(ASKED_UNITS.map((unit) => [unit, asked]));
+      return changedLine(line, { ...rates, 'tool_use/web_search': search }, at * 5_000);
+    });
+    return { lines: [first!, ...rest], divisor };
+  });
 
-/** The add-ons that a request allows, and what its provider then reports within these limits. */
+/** What a request allows, and what its provider then reports within these limits. */
 const bills = fc
   .record({
-    hourCache: fc.boolean(),
+    units: fc.subarray([...ASKED_UNITS]),
     searches: fc.nat(9),
     input: fc.nat(20_000),
     output: fc.nat(4_000),
-    shares: fc.tuple(share, share),
-    hour: share,
+    shares: anyShares,
     used: share,
   })
-  .map(({ hourCache, searches, input, output, shares: [cached, written], hour, used }) => {
-    const cachedInputTokens = Math.floor(cached * input);
-    const cacheWriteTokens = Math.floor(written * (input - cachedInputTokens));
-    const hourCacheTokens = hourCache ? Math.floor(hour * cacheWriteTokens) : 0;
-    const addOns = { hourCacheTokens, toolUses: { web_search: Math.floor(used * searches) } };
+  .map(({ units, searches, input, output, shares, used }) => {
+    const divided = dividedUsage(input, output, shares, (unit) => !UNITS[unit].asked || units.includes(unit));
     const usage: Usage = {
-      ...{ inputTokens: input, cachedInputTokens, cacheWriteTokens, outputTokens: output, reasoningTokens: 0 },
-      addOns,
+      ...divided,
+      units: { ...divided.units, 'tool_use/web_search': Math.floor(used * searches) },
     };
-    const asked: AskedAddOns = { hourCache, toolUses: { web_search: searches }, rereadings: searches, unpriced: [] };
+    const asked: AskedAddOns = { units, toolUses: { web_search: searches }, rereadings: searches, unpriced: [] };
     return { usage, asked };
   });
 
@@ -79,7 +72,7 @@ describe('the add-ons of a request that a provider bills in addition to tokens',
     'without the fees of tools': (price, input, output, asked) =>
       costBound(price, input, output, asked && { ...asked, toolUses: {} }),
     'at the price of five minutes': (price, input, output, asked) =>
-      costBound(price, input, output, asked && { ...asked, hourCache: false }),
+      costBound(price, input, output, asked && { ...asked, units: [] }),
   };
   test.each(Object.entries(bounds))('the law about add-ons catches a bound %s', (_, mutant) => {
     expect(fc.check(boundLaw(mutant), { numRuns: 4_000, endOnFailure: true }).failed).toBe(true);
@@ -93,16 +86,20 @@ describe('the add-ons of a request that a provider bills in addition to tokens',
 });
 
 describe('whether a price covers a request', () => {
-  const none: AskedAddOns = { hourCache: false, toolUses: {}, rereadings: 0, unpriced: [] };
-  const line = { overInputTokens: 0, input: 1, cachedInput: 1, cacheWrite: 1, output: 1 };
-  const bare: Price = { lines: [line], perRequest: 0, divisor: 1 };
+  const none: AskedAddOns = { units: [], toolUses: {}, rereadings: 0, unpriced: [] };
+  const priced = (more: Readonly<Record<string, number>> = {}): Price => ({
+    lines: [priceLine(0, { input: 1, output: 1, ...more })],
+    divisor: 1,
+  });
 
   test('a price covers a request only if it has a price for everything that the request needs', () => {
-    expect(coversAll(bare, none)).toBe(true);
-    expect(coversAll(bare, { ...none, hourCache: true })).toBe(false);
-    expect(coversAll({ ...bare, lines: [{ ...line, hourCacheWrite: 2 }] }, { ...none, hourCache: true })).toBe(true);
-    expect(coversAll(bare, { ...none, toolUses: { web_search: 1 } })).toBe(false);
-    expect(coversAll({ ...bare, toolUses: { web_search: 0 } }, { ...none, toolUses: { web_search: 1 } })).toBe(true);
-    expect(coversAll(bare, { ...none, unpriced: ['service_tier'] })).toBe(false);
+    expect(coversAll(priced(), none)).toBe(true);
+    for (const unit of ASKED_UNITS) {
+      expect(coversAll(priced(), { ...none, units: [unit] })).toBe(false);
+      expect(coversAll(priced({ [unit]: 2 }), { ...none, units: [unit] })).toBe(true);
+    }
+    expect(coversAll(priced(), { ...none, toolUses: { web_search: 1 } })).toBe(false);
+    expect(coversAll(priced({ 'tool_use/web_search': 0 }), { ...none, toolUses: { web_search: 1 } })).toBe(true);
+    expect(coversAll(priced(), { ...none, unpriced: ['service_tier'] })).toBe(false);
   });
 });

@@ -1,14 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { leftOf, openHeldSum, post, raise, settle } from '../../../src/core/accounting/held-sum.ts';
-import { costBound, type Price } from '../../../src/core/money/price.ts';
-import type { Usage } from '../../../src/core/money/usage.ts';
+import { costBound, type Price, priceLine } from '../../../src/core/money/price.ts';
+import { UNITS, type Unit } from '../../../src/core/money/units.ts';
+import { plainUsage, type Usage } from '../../../src/core/money/usage.ts';
 import type { PolicySnapshot } from '../../../src/core/policy/snapshot.ts';
 import { isRefusal } from '../../../src/routing/decide.ts';
 import { worstCase } from '../../../src/routing/estimate.ts';
 import { effort } from '../../deep/effort.ts';
 import { facts, model, outcomeOf, snapshot } from '../../routing/build.ts';
 import { profile } from '../../support/chat-body.ts';
+import { anyLine, anyShares, changedLine, dividedUsage, partsOf, sumAnew } from '../../support/money.ts';
 
 /**
  * The law: the worst case is really the worst. Whatever an upstream uses of a prompt and an output limit costs no more, at any price. This
@@ -20,46 +22,33 @@ const { runs, seed, proved } = effort('overspend', 500, 500_000);
  * Returns the cost of a usage in microcredits, computed from the definition: each token with the price of its kind, on the price line for
  * its input.
  */
-function costAnew({ lines, perRequest, divisor }: Price, usage: Usage): number {
+function costAnew({ lines, divisor }: Price, usage: Usage): number {
   const line = lines.findLast(({ overInputTokens }, at) => at === 0 || usage.inputTokens > overInputTokens)!;
-  const { inputTokens, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens } = usage;
-  const sum =
-    BigInt(perRequest) +
-    BigInt(inputTokens - cached - written) * BigInt(line.input) +
-    BigInt(cached) * BigInt(line.cachedInput) +
-    BigInt(written) * BigInt(line.cacheWrite) +
-    BigInt(outputTokens) * BigInt(line.output);
-  return Number((sum + BigInt(divisor) - 1n) / BigInt(divisor));
+  return Number((sumAnew(line, usage) + BigInt(divisor) - 1n) / BigInt(divisor));
 }
 
 const rate = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 90_000 }));
-const line = fc.record({ input: rate, cachedInput: rate, cacheWrite: rate, output: rate });
-/** Prices whose tiers may be cheaper than lower tiers, and whose cached input or cache writes may be more expensive than input. */
+/** Prices whose tiers may be cheaper than lower tiers, and whose parts of the input and output may be more expensive than the rest. */
 const prices: fc.Arbitrary<Price> = fc
   .record({
-    lines: fc.array(line, { minLength: 1, maxLength: 3 }),
+    lines: fc.array(anyLine(rate, fc.constant(0)), { minLength: 1, maxLength: 3 }),
     edges: fc.uniqueArray(fc.integer({ min: 1, max: 400 }), { minLength: 2, maxLength: 2 }),
-    perRequest: fc.constantFrom(0, 0, 1, 700_000),
+    request: fc.constantFrom(0, 0, 1, 700_000),
     divisor: fc.constantFrom(1, 7, 1000),
   })
-  .map(({ lines: [first, ...rest], edges, ...more }) => {
-    const [low, high] = edges.sort((a, b) => a - b);
-    const tiers = rest.map((each, at) => ({ ...each, overInputTokens: [low!, high!][at]! }));
-    return { lines: [{ ...first!, overInputTokens: 0 }, ...tiers], ...more };
+  .map(({ lines, edges, request, divisor }) => {
+    const overs = [0, ...edges.sort((a, b) => a - b)];
+    const [first, ...rest] = lines.map((line, at) => changedLine(line, { request }, overs[at]!));
+    return { lines: [first!, ...rest], divisor };
   });
 
-/** Shares of the largest possible usage: of input, of cached and written input, and of output. */
+/** Shares of the largest possible usage: of input and output, and of their parts. */
 const share = fc.oneof(fc.constantFrom(0, 1, 1), fc.double({ min: 0, max: 1, noNaN: true }));
-const shares = fc.record({ input: share, cached: share, written: share, output: share });
-type Shares = typeof shares extends fc.Arbitrary<infer T> ? T : never;
+const shares = fc.record({ input: share, output: share, parts: anyShares });
+type UsedShares = typeof shares extends fc.Arbitrary<infer T> ? T : never;
 
-function usageOf({ input, cached, written, output }: Shares, inputMax: number, outputMax: number): Usage {
-  const inputTokens = Math.floor(input * inputMax);
-  const cachedInputTokens = Math.floor(cached * inputTokens);
-  const cacheWriteTokens = Math.floor(written * (inputTokens - cachedInputTokens));
-  const outputTokens = Math.floor(output * outputMax);
-  return { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens: 0 };
-}
+const usageOf = ({ input, output, parts }: UsedShares, inputMax: number, outputMax: number): Usage =>
+  dividedUsage(Math.floor(input * inputMax), Math.floor(output * outputMax), parts);
 
 type Bound = typeof costBound;
 
@@ -76,31 +65,29 @@ const lawOf = (bound: Bound) =>
 describe('the upper bound of a cost', () => {
   test('the bound of a cost is never below the cost of tokens within it, and some tokens cost exactly the bound', () => {
     fc.assert(lawOf(costBound), { numRuns: runs, seed });
-    const plain: Price = {
-      lines: [{ overInputTokens: 0, input: 3, cachedInput: 1, cacheWrite: 5, output: 7 }],
-      perRequest: 11,
-      divisor: 2,
-    };
-    const all = { inputTokens: 9, cachedInputTokens: 0, cacheWriteTokens: 9, outputTokens: 4, reasoningTokens: 0 };
+    const line = priceLine(0, { input: 3, cached_input: 1, cache_write: 5, output: 7, audio_output: 9, request: 11 });
+    const plain: Price = { lines: [line], divisor: 2 };
+    const all = { ...plainUsage(9, 4), units: { cache_write: 9, audio_output: 4 } };
     expect(costBound(plain, 9, 4)).toBe(costAnew(plain, all));
   });
 
-  const dearest = (price: Price, input: number, kinds: readonly ('input' | 'cachedInput' | 'cacheWrite')[]) => {
+  const all: readonly Unit[] = ['input', ...partsOf('input'), 'output', ...partsOf('output')];
+  const dearest = (price: Price, input: number, kinds: readonly Unit[]) => {
     const lines = price.lines.filter(({ overInputTokens }, at) => at === 0 || input > overInputTokens);
-    const inputs = lines.flatMap((one) => kinds.map((kind) => one[kind]));
-    return { input: Math.max(...inputs), output: Math.max(...lines.map(({ output }) => output)) };
+    const most = (side: 'input' | 'output') =>
+      Math.max(...lines.flatMap(({ rates }) => kinds.map((unit) => (UNITS[unit].side === side ? rates[unit]! : 0))));
+    return { input: most('input'), output: most('output') };
   };
-  const all = ['input', 'cachedInput', 'cacheWrite'] as const;
   const boundBy =
     (rates: (price: Price, input: number) => { input: number; output: number }, hasFee = true): Bound =>
     (price, input, output) => {
       const found = rates(price, input);
-      const sum = (hasFee ? price.perRequest : 0) + input * found.input + output * found.output;
+      const sum = (hasFee ? price.lines[0].request : 0) + input * found.input + output * found.output;
       return Math.ceil(sum / price.divisor);
     };
   const only = (price: Price, at: number): Price => ({
     ...price,
-    lines: [{ ...price.lines.at(at)!, overInputTokens: 0 }],
+    lines: [changedLine(price.lines.at(at)!, {}, 0)],
   });
   const lineAt = (price: Price, input: number) =>
     price.lines.findLastIndex(({ overInputTokens }, at) => at === 0 || input > overInputTokens);
@@ -114,8 +101,18 @@ describe('the upper bound of a cost', () => {
     'only the tier of the longest prompt': boundBy((price, input) =>
       dearest(only(price, lineAt(price, input)), input, all),
     ),
-    'no cache writes': boundBy((price, input) => dearest(price, input, ['input', 'cachedInput'])),
-    'no cached input': boundBy((price, input) => dearest(price, input, ['input', 'cacheWrite'])),
+    ...Object.fromEntries(
+      all.map((left) => [
+        `no ${left}`,
+        boundBy((price, input) =>
+          dearest(
+            price,
+            input,
+            all.filter((unit) => unit !== left),
+          ),
+        ),
+      ]),
+    ),
     'no fee for a request': boundBy((price, input) => dearest(price, input, all), false),
     'the output price of the first tier': boundBy((price, input) => ({
       ...dearest(price, input, all),

@@ -55,11 +55,8 @@ const tokensOf = (text: string): Tokens =>
   Object.fromEntries(text.split(', ').map((one) => [one.split(' ')[0], Number(one.split(' ')[1])]));
 
 const usageOf = ({ in: input = 0, cached = 0, written = 0, out = 0, reasoning = 0 }: Tokens): Usage => ({
-  inputTokens: input,
-  cachedInputTokens: cached,
-  cacheWriteTokens: written,
-  outputTokens: out,
-  reasoningTokens: reasoning,
+  ...{ inputTokens: input, outputTokens: out, reasoningTokens: reasoning },
+  units: { cached_input: cached, cache_write: written },
 });
 
 describe('the charge is the one computed by hand:', () => {

@@ -178,7 +178,7 @@ const impossible = fc.oneof(
   fc
     .tuple(fc.constantFrom(-1, -1e9, 0.5, 1e15, 1e308, Number.NaN, Number.POSITIVE_INFINITY), fc.nat(300), fc.boolean())
     .map(([odd, even, isInput]) => (isInput ? plainUsage(odd, even) : plainUsage(even, odd))),
-  fc.nat(300).map((n) => ({ ...plainUsage(n, 5), cachedInputTokens: n + 1 })),
+  fc.nat(300).map((n) => ({ ...plainUsage(n, 5), units: { cached_input: n + 1 } })),
   fc.nat(300).map((n) => ({ ...plainUsage(5, n), reasoningTokens: n + 1 })),
 );
 

@@ -23,7 +23,7 @@ test('the receipt shows the Credits saved or lost against the baseline; it shows
 });
 
 test('a request that failed and cost nothing has saved nothing, although the baseline has a fee for each request', () => {
-  const withFee = model('b', { cost: { ...price(1, 4), perRequest: 1_000 } });
+  const withFee = model('b', { cost: price(1, 4, { perRequest: 1_000 }) });
   expect(savedBy(0, null, withFee, unpinned)).toBe(0);
   expect(savedBy(7_000, null, withFee, unpinned)).toBe(-7_000);
 });

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../../src/contract/parts.ts';
-import { costBound, type Price } from '../../../src/core/money/price.ts';
+import { costBound, type Price, priceLine } from '../../../src/core/money/price.ts';
 import { plainUsage } from '../../../src/core/money/usage.ts';
 import * as rules from '../../../src/gateway/money/tranches.ts';
 import { tries } from '../../deep/effort.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
+import { anyLine } from '../../support/money.ts';
 
 type Rules = Pick<typeof rules, 'firstTranche' | 'mayReadOn' | 'nextTranche' | 'wholeTranche'>;
 
@@ -13,10 +14,7 @@ const STOPS = { bills: 'stops', reports: 'each', marginTokens: 20, marginMs: 0 }
 
 const rate = fc.integer({ min: 1, max: 5_000 });
 const prices: fc.Arbitrary<Price> = fc.record({
-  lines: fc
-    .record({ input: rate, cachedInput: rate, cacheWrite: rate, output: rate })
-    .map((line): Price['lines'] => [{ overInputTokens: 0, ...line }]),
-  perRequest: fc.constantFrom(0, 700),
+  lines: anyLine(rate, fc.constantFrom(0, 700)).map((line): Price['lines'] => [line]),
   divisor: fc.constantFrom(1, 7, 1_000),
 });
 const answers = fc.record({
@@ -104,11 +102,7 @@ describe('an answer whose hold grows in tranches', () => {
   });
 
   test('an answer of the usual length or less needs no extension of its hold', () => {
-    const price: Price = {
-      lines: [{ overInputTokens: 0, input: 1, cachedInput: 1, cacheWrite: 1, output: 4 }],
-      perRequest: 0,
-      divisor: 1,
-    };
+    const price: Price = { lines: [priceLine(0, { input: 1, output: 4 })], divisor: 1 };
     const terms = {
       declared: STOPS,
       price,

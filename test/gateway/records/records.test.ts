@@ -41,7 +41,12 @@ test('a record is restored exactly', async () => {
         ...{ requestId: null, finishReasons: [], status: 503, message: 'no [prompt]' },
       },
     ],
-    usage: { inputTokens: 1, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 2, reasoningTokens: 0 },
+    usage: {
+      inputTokens: 1,
+      outputTokens: 2,
+      reasoningTokens: 0,
+      units: { cached_input: 1, 'tool_use/web_search': 2 },
+    },
     estimated: false,
     charged: 12,
     saved: -3,

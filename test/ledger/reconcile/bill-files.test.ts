@@ -52,7 +52,7 @@ const WORDS: Readonly<Record<string, string>> = {
   cached_input: 'cached input',
   cache_write: 'cache write',
   output: 'output',
-  'tool:web_search': 'web search',
+  'tool_use/web_search': 'web search',
 };
 
 /** OpenAI's answer of `organization/costs`, grouped by line item. */
@@ -98,7 +98,7 @@ function anthropicUsage(lines: readonly BilledLine[]): string {
           ephemeral_1h_input_tokens: amountOf(units, 'cache_write_1h'),
         },
         output_tokens: amountOf(units, 'output'),
-        server_tool_use: { web_search_requests: amountOf(units, 'tool:web_search') },
+        server_tool_use: { web_search_requests: amountOf(units, 'tool_use/web_search') },
         requests: amountOf(units, 'requests'),
       }),
     ),
@@ -174,7 +174,7 @@ const anthropicUsageCsv = (lines: readonly BilledLine[]): string =>
         usage_input_tokens_cache_write_5m: amountOf(units, 'cache_write'),
         usage_input_tokens_cache_write_1h: amountOf(units, 'cache_write_1h'),
         usage_input_tokens_cache_read: amountOf(units, 'cached_input'),
-        ...{ usage_output_tokens: amountOf(units, 'output'), web_search_count: amountOf(units, 'tool:web_search') },
+        ...{ usage_output_tokens: amountOf(units, 'output'), web_search_count: amountOf(units, 'tool_use/web_search') },
       })),
     ),
   );
@@ -195,14 +195,14 @@ const AMOUNTS = {
     write: openAiUsageCsv,
     units: ['input', 'cached_input', 'cache_write', 'output', 'requests'],
   },
-  "Anthropic's usage": { write: anthropicUsage, units: [...Object.keys(TOKENS), 'tool:web_search', 'requests'] },
-  "Anthropic's export of usage": { write: anthropicUsageCsv, units: [...Object.keys(TOKENS), 'tool:web_search'] },
+  "Anthropic's usage": { write: anthropicUsage, units: [...Object.keys(TOKENS), 'tool_use/web_search', 'requests'] },
+  "Anthropic's export of usage": { write: anthropicUsageCsv, units: [...Object.keys(TOKENS), 'tool_use/web_search'] },
 };
 const COSTS = {
   "OpenAI's costs": { write: openAiCosts, units: Object.keys(WORDS) },
   "OpenAI's export of costs": { write: openAiCostsCsv, units: Object.keys(WORDS) },
-  "Anthropic's costs": { write: anthropicCosts, units: [...Object.keys(TOKENS), 'tool:web_search'] },
-  "Anthropic's export of costs": { write: anthropicCostsCsv, units: [...Object.keys(TOKENS), 'tool:web_search'] },
+  "Anthropic's costs": { write: anthropicCosts, units: [...Object.keys(TOKENS), 'tool_use/web_search'] },
+  "Anthropic's export of costs": { write: anthropicCostsCsv, units: [...Object.keys(TOKENS), 'tool_use/web_search'] },
 };
 
 const figures = (lines: readonly BilledLine[], figure: (line: BilledLine) => number | bigint | null) =>

@@ -144,18 +144,18 @@ describe('a planted error is named with its day and its amount:', () => {
   test('uses of tools', () =>
     law(async (requests, at) => {
       const { time, model } = requests[at]!;
-      const more: Request = { ...requests[at]!, units: { 'tool:web_search': 2 } };
+      const more: Request = { ...requests[at]!, units: { 'tool_use/web_search': 2 } };
       const lines = [...linesOf(requests), ...linesOf([more]).filter(({ unit }) => unit !== 'requests')];
       const one = only(await compared(lines, requests));
       expect(one).toMatchObject({
         kind: 'tool_uses',
         from: dayOf(time),
         model,
-        unit: 'tool:web_search',
+        unit: 'tool_use/web_search',
         detail: 'web_search',
       });
       expect(one.billed! - one.booked!).toBe(2);
-      expect(one.usd).toBe(costOf(model, 'tool:web_search', 2));
+      expect(one.usd).toBe(costOf(model, 'tool_use/web_search', 2));
     }));
 
   test('traffic outside of the gateway', () =>

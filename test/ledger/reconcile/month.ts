@@ -23,7 +23,7 @@ const TOOL_USE = 10;
 
 /** The cost of units, in picodollars. */
 export const costOf = (model: string, unit: string, amount: number): bigint =>
-  unit.startsWith('tool:')
+  unit.startsWith('tool_use/')
     ? BigInt(amount) * BigInt(TOOL_USE) * 1_000_000_000n
     : BigInt(amount) * BigInt(RATES[model]![unit] ?? 0) * 1_000n;
 
@@ -36,7 +36,7 @@ const request = fc.record({
     cache_write: fc.oneof(fc.constant(0), fc.integer({ min: 100, max: 20_000 })),
     cache_write_1h: fc.oneof(fc.constant(0), fc.integer({ min: 100, max: 20_000 })),
     output: fc.integer({ min: 100, max: 8_000 }),
-    'tool:web_search': fc.oneof(
+    'tool_use/web_search': fc.oneof(
       { weight: 4, arbitrary: fc.constant(0) },
       { weight: 1, arbitrary: fc.integer({ min: 1, max: 5 }) },
     ),

@@ -16,13 +16,7 @@ models:
     quality: { default: 0.5, basis: guessed }
 ${more}`;
 
-const USAGE = {
-  inputTokens: 7_001,
-  cachedInputTokens: 1_003,
-  cacheWriteTokens: 0,
-  outputTokens: 977,
-  reasoningTokens: 0,
-};
+const USAGE = { inputTokens: 7_001, outputTokens: 977, reasoningTokens: 0, units: { cached_input: 1_003 } };
 const costs = (text: string): readonly number[] =>
   loaded(text).models[0]!.endpoints.map(({ price }) => costOf(price, USAGE));
 

@@ -135,7 +135,7 @@ function requestSamples(record: DecisionRecord): Sample[] {
     requests: 1,
     errors: ['failed', 'broken'].includes(outcome.status) ? 1 : 0,
     saved: outcome.saved,
-    ...(usage && { input: usage.inputTokens, cached: usage.cachedInputTokens, output: usage.outputTokens }),
+    ...(usage && { input: usage.inputTokens, cached: usage.units?.cached_input ?? 0, output: usage.outputTokens }),
     ...(visible >= 16 && visibleMs >= 50 && { visible, visibleMs }),
   };
   const byCaller = (value: number | null) => ({

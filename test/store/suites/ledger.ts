@@ -75,8 +75,10 @@ export const LEDGER_CASES: Cases<LedgerUnderTest> = {
       ['settle', 30],
       ['overrun', 10],
     ]);
-    expect(entries[0]).toMatchObject({ model: null, price: null, input: 0, estimated: false });
-    expect(entries[2]).toMatchObject({ model: expect.any(String), price: expect.any(String), input: 1, output: 1 });
+    expect(entries[0]).toMatchObject({ model: null, price: null, bill: null, estimated: false });
+    const bill = { input: 1, output: 1 };
+    expect(entries[2]).toMatchObject({ model: expect.any(String), price: expect.any(String), bill });
+    expect(entries[3]?.bill).toBeNull();
     expect(await journal.reservation(nextId())).toEqual([]);
   },
   'a requested grant counts at once for commands, and for the books after their next refresh': async (test) => {
@@ -164,7 +166,8 @@ export const LEDGER_CASES: Cases<LedgerUnderTest> = {
       labels: { team: 'red' },
       price: '{}',
     });
-    expect(post).toMatchObject({ model: 'm', provider: 'p', upstream: 'u', input: 1, output: 1, estimated: false });
+    expect(post).toMatchObject({ model: 'm', provider: 'p', upstream: 'u', estimated: false });
+    expect(post?.bill).toMatchObject({ input: 1, output: 1 });
     expect((await rowsOf(journal.priced())).map(({ kind }) => kind)).toEqual(['post', 'settle', 'overrun']);
   },
 };

@@ -20,7 +20,12 @@ export function threadSuite(open: () => Promise<TestedStore>): void {
   test('an answer of a thread is found only by its own key, as it was last stored', async () => {
     await using store = await open();
     const { threads } = store;
-    const addOns = { hourCache: true, toolUses: { web_search: 2 }, rereadings: 3, unpriced: ['thread'] };
+    const addOns = {
+      units: ['cache_write_1h'] as const,
+      toolUses: { web_search: 2 },
+      rereadings: 3,
+      unpriced: ['thread'],
+    };
     await store.commit([...threads.put(thread('k', 'a', { tokens: 1 }), 9), ...threads.put(thread('l', 'b'), 9)]);
     await store.commit(threads.put(thread('k', 'a', { addOns }), 9));
     expect(await threads.find('k', 'a')).toEqual(thread('k', 'a', { addOns }));

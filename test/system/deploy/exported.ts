@@ -1,5 +1,6 @@
 import { HEALTH } from '../../../src/core/decision/readings.ts';
 import { ERRORS } from '../../../src/core/errors.ts';
+import { TOKEN_UNITS, UNITS } from '../../../src/core/money/units.ts';
 import { ENDPOINT_LIMITS } from '../../../src/core/policy/endpoint-room.ts';
 import { ESCALATION_NAMES } from '../../../src/core/request/facts.ts';
 import { documentedFamilies } from '../../docs/metrics-page.ts';
@@ -36,7 +37,7 @@ export const VALUES: Readonly<Record<string, NonNullable<Metric['values']>>> = {
   signalbox_credits_spent_total: OUTCOME,
   signalbox_credits_saved_total: OUTCOME,
   signalbox_credits_overspent_total: OUTCOME,
-  signalbox_tokens_total: { kind: ['input', 'input_cached', 'input_cache_write', 'output', 'output_reasoning'] },
+  signalbox_tokens_total: { kind: ['output_reasoning', ...TOKEN_UNITS.flatMap((unit) => UNITS[unit].metric ?? [])] },
   signalbox_chats_capped_total: { end: ['length', 'within'] },
   signalbox_failovers_total: { to: ['endpoint', 'model'] },
   signalbox_escalations_total: { signal: ESCALATION_NAMES },

@@ -35,7 +35,7 @@ const SPOILT: Readonly<Record<string, readonly unknown[]>> = {
   ],
   json: ['{', '{\n}'],
   reason: ['ended'],
-  usage: [{ ...plainUsage(1, 1), cacheWriteTokens: '0' }],
+  usage: [{ ...plainUsage(1, 1), units: { cache_write: '0' } }],
   failure: [
     { kind: 'sad', message: '' },
     { kind: 'cut', message: null },

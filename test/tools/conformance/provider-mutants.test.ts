@@ -79,9 +79,9 @@ const reading = (change: (parts: readonly StreamPart[], text: string) => readonl
   }));
 
 const FINISH: StreamPart = { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
-const usage = (inputTokens: number, cachedInputTokens: number): StreamPart => ({
+const usage = (inputTokens: number, cached: number): StreamPart => ({
   type: 'usage',
-  usage: { inputTokens, cachedInputTokens, cacheWriteTokens: 0, outputTokens: 1, reasoningTokens: 0 },
+  usage: { inputTokens, outputTokens: 1, reasoningTokens: 0, units: { cached_input: cached } },
 });
 const refusing = (error: Error): ProviderSubject =>
   of({
@@ -240,7 +240,7 @@ describe('adapter laws:', () => {
 
 const big: StreamPart = {
   type: 'usage',
-  usage: { inputTokens: 1, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 1e6, reasoningTokens: 0 },
+  usage: { inputTokens: 1, outputTokens: 1e6, reasoningTokens: 0 },
 };
 const answering = (answer: InProcessAdapter['answer']): ProviderSubject =>
   of({ ...simulated, prepare: () => ({ kind: 'in-process', answer }) });

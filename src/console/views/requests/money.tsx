@@ -1,3 +1,4 @@
+import { UNITS } from '../../../core/money/units.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
 import { Explained } from '../../design/explained.tsx';
@@ -11,16 +12,6 @@ import type { DecisionRead } from './decision-read.ts';
 type DecisionMoney = ReadOf<'/admin/decisions/dec_/money'>;
 type Entry = DecisionMoney['entries'][number];
 type Line = NonNullable<Entry['lines']>[number];
-
-const ITEMS: Readonly<Record<Line['item'], string>> = {
-  input: 'Input',
-  cached_input: 'Cached input',
-  cache_write: 'Written to the cache',
-  hour_cache: 'Kept for an hour',
-  output: 'Output',
-  tool: 'Tool',
-  request: 'Fee of a request',
-};
 
 interface MoneyOfRequestProps {
   readonly money: Resource<DecisionMoney>;
@@ -108,7 +99,7 @@ function chargeRows(entry: Entry): readonly FigureRow[] {
     .filter(Boolean)
     .join('; ');
   return lines.map((line, place) =>
-    row(line.name === null ? ITEMS[line.item] : `${ITEMS[line.item]} ${line.name}`, line, {
+    row(line.name === null ? UNITS[line.item].label : `${UNITS[line.item].label} ${line.name}`, line, {
       note: `${unitsOf(line)}${place === 0 ? `, ${note}` : ''}`,
     }),
   );
@@ -118,7 +109,7 @@ function chargeRows(entry: Entry): readonly FigureRow[] {
 function unitsOf({ item, units, rate_usd: rate }: Line): string {
   const each = price(rate).short;
   if (item === 'request') return `at ${each}`;
-  if (item === 'tool') return `${figure(units).short} uses at ${each}`;
+  if (item === 'tool_use') return `${figure(units).short} uses at ${each}`;
   return `${figure(units).exact} tokens at ${each} a million`;
 }
 

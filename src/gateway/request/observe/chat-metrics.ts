@@ -2,6 +2,7 @@ import type { AttemptRecord } from '../../../core/decision/attempt.ts';
 import type { DecisionOutcome } from '../../../core/decision/outcome.ts';
 import { ERRORS } from '../../../core/errors.ts';
 import { OPERATION_NAMES, type Operation } from '../../../core/kinds/operations.ts';
+import { type Amounts, PART_UNITS, TOKEN_UNITS, UNITS, unitOf } from '../../../core/money/units.ts';
 import type { Usage } from '../../../core/money/usage.ts';
 import type { Spread } from '../../../core/time/spread.ts';
 import { type CounterCell, LabelledCells, type LabelledCounter, OTHER } from '../../../host/telemetry/counts.ts';
@@ -15,8 +16,8 @@ import { createRejectionMetrics } from './rejection-metrics.ts';
 
 /** The most lanes of an operation. Further lanes share one lane; the labels with a fixed set of values stay exact. */
 const LANES_MAX = 400;
-/** The number of outcomes of a chat; there are fewer kinds of tokens. */
-const SERIES_A_LANE = 8;
+/** The number of outcomes of a chat, or of the kinds of tokens, which are the units and hidden reasoning. */
+const SERIES_A_LANE = Math.max(8, TOKEN_UNITS.length + 1);
 
 type ChatOutcome = DecisionOutcome['status'] | 'replayed' | 'refused' | 'quoted' | 'unavailable';
 
@@ -130,14 +131,15 @@ const outcomeFigures = ({ duration, saved, overspent }: ChatFamilies, names: rea
   overspent: overspent.at(...names),
 });
 
-/** The tokens of each kind. Figures of a usage may include each other, but this function counts every token once. */
+/** The tokens of each kind. Figures of a usage may include each other, but these cells count every token once. */
 const tokenCounts = ({ tokens }: ChatFamilies, names: readonly string[]) => ({
   input: tokens.at(...names, 'input'),
-  cached: tokens.at(...names, 'input_cached'),
-  cacheWrite: tokens.at(...names, 'input_cache_write'),
   output: tokens.at(...names, 'output'),
   reasoning: tokens.at(...names, 'output_reasoning'),
 });
+
+/** The units whose series are 0 before their first token. The other units have no series until then, because few models use them. */
+const EXPECTED_PARTS = PART_UNITS.filter((unit) => UNITS[unit].figure !== undefined);
 
 /** The counts and Credits of a lane's chats by keys with one value of the chosen label. Each series is looked up only once. */
 class KeyedCells {
@@ -174,6 +176,7 @@ class Lane {
   readonly #figures: Partial<Record<DecisionOutcome['status'], OutcomeFigures>> = {};
   #ttft: Spread | null = null;
   #tokens: TokenCounts | null = null;
+  readonly #parts: Record<string, CounterCell> = {};
 
   constructor(families: ChatFamilies, keyLabels: KeyLabels, names: readonly string[]) {
     this.#families = families;
@@ -213,12 +216,29 @@ class Lane {
   }
 
   #countTokens(usage: Usage): void {
-    this.#tokens ??= tokenCounts(this.#families, this.#names);
-    const { input, cached, cacheWrite, output, reasoning } = this.#tokens;
-    input.value += usage.inputTokens - usage.cachedInputTokens - usage.cacheWriteTokens;
-    cached.value += usage.cachedInputTokens;
-    cacheWrite.value += usage.cacheWriteTokens;
+    if (!this.#tokens) {
+      this.#tokens = tokenCounts(this.#families, this.#names);
+      for (const unit of EXPECTED_PARTS) this.#part(unit);
+    }
+    const { input, output, reasoning } = this.#tokens;
+    input.value += usage.inputTokens;
     output.value += usage.outputTokens - usage.reasoningTokens;
     reasoning.value += usage.reasoningTokens;
+    if (usage.units !== undefined) this.#countParts(usage.units, this.#tokens);
+  }
+
+  #countParts(units: Amounts, { input, output }: TokenCounts): void {
+    for (const key in units) {
+      const side = unitOf(key)?.side;
+      if (side === 'input') input.value -= units[key]!;
+      else if (side === 'output') output.value -= units[key]!;
+      else continue;
+      this.#part(key).value += units[key]!;
+    }
+  }
+
+  #part(unit: string): CounterCell {
+    this.#parts[unit] ??= this.#families.tokens.at(...this.#names, unitOf(unit)?.metric ?? unit);
+    return this.#parts[unit];
   }
 }

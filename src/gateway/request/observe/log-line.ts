@@ -1,6 +1,7 @@
 import type { DecisionOutcome } from '../../../core/decision/outcome.ts';
 import type { GuardVerdict } from '../../../core/decision/verdict.ts';
 import type { Operation } from '../../../core/kinds/operations.ts';
+import { figureOf } from '../../../core/money/usage.ts';
 import { buildOf } from '../../../core/policy/found-models.ts';
 import type { Log, LogFields } from '../../../host/telemetry/log.ts';
 import type { ExchangeResult } from '../../exchange/exchange-facts.ts';
@@ -86,7 +87,7 @@ function workFields(request: RequestContext, now: number, suppressed: number | u
     failures: outcome && failuresOf(outcome),
     input_tokens: usage?.inputTokens,
     output_tokens: usage?.outputTokens,
-    cached_tokens: usage?.cachedInputTokens || undefined,
+    cached_tokens: (usage && figureOf(usage, 'cache_read')) || undefined,
     reasoning_tokens: usage?.reasoningTokens || undefined,
     credits: platform?.credits_consumed,
     saved_credits: platform?.cost_saved_credits,

@@ -19,8 +19,6 @@ const LETTERS: Readonly<Record<DrawingWireOp['kind'], string>> = {
 };
 const isDrawing = (op: WireOp): op is DrawingWireOp => Object.hasOwn(LETTERS, op.kind);
 
-const NO_USAGE = [null, null, null, null, null] as const;
-
 /** Numbers distinct texts or numbers, from 1, in the order of their first use. */
 export class Places<Thing> {
   readonly all: Thing[] = [];
@@ -89,16 +87,20 @@ export class GroupedOps {
     const { hold, at = 0, funds } = op;
     const ref = hold === undefined ? 0 : this.#ids.of(hold);
     const fundSet = funds ? this.#fundSets.of(`{${funds.join(',')}}`) : 0;
-    // An operation that draws no money has no value in the columns from `expires` to `note`.
-    if (!isDrawing(op)) return `(o,${ref},${at},0,${fundSet},{},,,0${','.repeat(12)},${ride},${isAlone})`;
+    // An operation that draws no money has no value in the columns from `expires` to `note`, and no bill.
+    if (!isDrawing(op)) return `(o,${ref},${at},0,${fundSet},{},,,0${','.repeat(7)},${ride},${isAlone},)`;
     const { account = 0, amounts = [], least, ample, expected = 0, expires, step } = op;
-    const { cost, most = 0, tariff, usage = NO_USAGE, estimated, note } = op;
+    const { cost, most = 0, tariff, bill, estimated, note } = op;
     const limits = `"{${amounts.join(',')}}",${orNull(least)},${orNull(ample)},${expected},${orNull(expires)}`;
-    const charge = `${orNull(step)},${orNull(cost)},${most},${orNull(tariff)},${usage.join(',')},${orNull(estimated)}`;
-    const text = note === undefined || note === null ? '' : `"${note.replace(/["\\]/g, '\\$&')}"`;
-    return `(${LETTERS[op.kind]},${ref},${at},${account},${fundSet},${limits},${charge},${text},${ride},${isAlone})`;
+    const charge = `${orNull(step)},${orNull(cost)},${most},${orNull(tariff)},${orNull(estimated)}`;
+    const rest = `${textOf(note)},${ride},${isAlone},${textOf(bill)}`;
+    return `(${LETTERS[op.kind]},${ref},${at},${account},${fundSet},${limits},${charge},${rest})`;
   }
 }
+
+/** Writes a text in the text form of a row. */
+const textOf = (text: string | null | undefined): string =>
+  text === undefined || text === null ? '' : `"${text.replace(/["\\]/g, '\\$&')}"`;
 
 /** Writes a number or boolean in the text form of a row, where an empty field is NULL. */
 const orNull = (value: number | boolean | null | undefined): number | boolean | string => value ?? '';

@@ -4,13 +4,12 @@
 -- Parameters: `$1` the owner (epoch * 128 + slot).
 -- `$2` to `$9` the holds: place in the group, ID, account, number of the set of funds, amount, expiry time, note and time.
 -- `$10` the sets of funds. `$11` to `$13` the funds of the holds: ID, sum of the amounts, and what must be free.
--- `$14` to `$26` the settlements: place, ID, cost, the most that may be charged, time, tariff, tokens (input, cached, written to the cache,
--- output, reasoning), whether the tokens are estimated, and note.
+-- `$14` to `$21` the settlements: place, ID, cost, the most that may be charged, time, tariff, bill, and whether the tokens are estimated.
 WITH own AS MATERIALIZED (
   SELECT s.*, h.account, h.funds, h.amount - h.charged AS rest, h.charged, h.overrun
-    FROM unnest($14::integer[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::integer[], $20::bigint[], $21::bigint[],
-        $22::bigint[], $23::bigint[], $24::bigint[], $25::boolean[], $26::text[])
-      AS s (place, hold, cost, most, at, tariff, input, cached, written, output, reasoning, estimated, note)
+    FROM unnest($14::integer[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::integer[], $20::text[],
+        $21::boolean[])
+      AS s (place, hold, cost, most, at, tariff, bill, estimated)
     JOIN holds AS h ON h.id = s.hold AND h.state = 'open'
     ORDER BY h.id FOR NO KEY UPDATE OF h
 ), changes AS MATERIALIZED (
@@ -48,18 +47,16 @@ WITH own AS MATERIALIZED (
 ), ended AS (
   UPDATE holds AS h SET charged = h.charged + o.cost, state = 'closed', closing_overrun = h.overrun FROM plain, own AS o WHERE h.id = o.hold
 ), noted AS (
-  INSERT INTO journal (seq, kind, reservation, account, amount, time, funds, drawn, tariff, input_tokens, cached_input_tokens,
-      cache_write_tokens, output_tokens, reasoning_tokens, estimated, note, owner, expires)
-    SELECT nextval('journal_seq'), e.kind, e.hold, e.account, e.amount, e.at, e.draws, e.drawn, e.tariff, e.input, e.cached,
-        e.written, e.output, e.reasoning, e.estimated, e.note, e.owner, e.expires
+  INSERT INTO journal (seq, kind, reservation, account, amount, time, funds, drawn, tariff, bill, estimated, note, owner, expires)
+    SELECT nextval('journal_seq'), e.kind, e.hold, e.account, e.amount, e.at, e.draws, e.drawn, e.tariff, e.bill, e.estimated,
+        e.note, e.owner, e.expires
       FROM (
         SELECT n.place, 'reserve' AS kind, n.hold, n.account, n.given AS amount, n.at, n.draws, NULL::integer[] AS drawn,
-            NULL::integer AS tariff, NULL::bigint AS input, NULL::bigint AS cached, NULL::bigint AS written, NULL::bigint AS output,
-            NULL::bigint AS reasoning, NULL::boolean AS estimated, n.note, $1 AS owner, n.expires
+            NULL::integer AS tariff, NULL::text AS bill, NULL::boolean AS estimated, n.note, $1 AS owner, n.expires
           FROM holding AS n
         UNION ALL
-        SELECT o.place, 'settle', o.hold, o.account, o.cost, o.at, NULL, o.funds, o.tariff, o.input, o.cached, o.written, o.output,
-            o.reasoning, o.estimated, o.note, NULL, NULL
+        SELECT o.place, 'settle', o.hold, o.account, o.cost, o.at, NULL, o.funds, o.tariff, o.bill, o.estimated, NULL,
+            NULL, NULL
           FROM plain, own AS o
         ORDER BY place
       ) AS e

@@ -1,7 +1,6 @@
 -- The fast path for a group that is one settlement of an open hold without attached writes. It decides like `decide.sql`. Parameters: `$1`
 -- the owner (epoch * 128 + slot), `$2` the ID of the hold, `$3` the cost, `$4` the most that may be charged, `$5` the time, `$6` the tariff,
--- `$7` to `$11` the tokens (input, cached, written to the cache, output, reasoning), `$12` whether the tokens are estimated, `$13` a note.
--- It returns no row and changes nothing if the hold is not open or does not cover the cost, if a fund has no current row in `fund_rows`, or
+-- `$7` the bill, `$8` whether the tokens are estimated. It returns no row and changes nothing if the hold is not open or does not cover the cost, if a fund has no current row in `fund_rows`, or
 -- if the lease of the owner has ended. Then the function in `decide.sql` must decide.
 WITH own AS MATERIALIZED (
   SELECT h.account, h.funds, h.amount - h.charged AS rest, h.charged, h.overrun FROM holds AS h WHERE h.id = $2::bigint AND h.state = 'open'
@@ -20,10 +19,8 @@ WITH own AS MATERIALIZED (
 ), ended AS (
   UPDATE holds AS h SET charged = h.charged + $3, state = 'closed', closing_overrun = h.overrun FROM sums WHERE h.id = $2
 ), noted AS (
-  INSERT INTO journal (seq, kind, reservation, account, amount, time, drawn, tariff, input_tokens, cached_input_tokens,
-      cache_write_tokens, output_tokens, reasoning_tokens, estimated, note)
-    SELECT nextval('journal_seq'), 'settle', $2, s.account, $3, $5::bigint, s.funds, $6::integer, $7::bigint, $8::bigint, $9::bigint,
-        $10::bigint, $11::bigint, $12::boolean, $13::text
+  INSERT INTO journal (seq, kind, reservation, account, amount, time, drawn, tariff, bill, estimated)
+    SELECT nextval('journal_seq'), 'settle', $2, s.account, $3, $5::bigint, s.funds, $6::integer, $7::text, $8::boolean
       FROM sums AS s
 )
 SELECT s.charged + $3 AS first, s.overrun AS second,

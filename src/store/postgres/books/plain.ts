@@ -87,13 +87,8 @@ const SETTLEMENT_COLUMNS: readonly Column[] = [
   ({ most }) => most!,
   ({ at }) => at,
   ({ tariff }) => tariff ?? null,
-  ...[0, 1, 2, 3, 4].map(
-    (kind) =>
-      ({ usage }: DrawingWireOp) =>
-        usage?.[kind] ?? null,
-  ),
+  ({ bill }) => bill ?? null,
   ({ estimated }) => (estimated === undefined ? null : `${estimated}`),
-  ({ note }) => note ?? null,
 ];
 
 /** The amount that a hold of a group gets if its funds have enough free for the whole group. */

@@ -1,8 +1,10 @@
-import type { EntryLine } from '../../../core/accounting/entry.ts';
+import { BillWriter } from '../../../core/accounting/bill.ts';
+import type { EntryLine, Tariff } from '../../../core/accounting/entry.ts';
 import type { FundRef, FundStanding } from '../../../core/accounting/fund.ts';
 import { isCost } from '../../../core/accounting/held-sum.ts';
+import { readPrice } from '../../../core/accounting/stored-price.ts';
 import type { Microcredits } from '../../../core/money/credits.ts';
-import { isPlausible } from '../../../core/money/usage.ts';
+import { isPlausible, plainUsage } from '../../../core/money/usage.ts';
 import type { CountOp, EnforcedBudget, LedgerOp, OpResult } from '../../books.ts';
 import { StoreError, type Write } from '../../store.ts';
 import type { FundAnswer } from './known-funds.ts';
@@ -25,7 +27,8 @@ export interface DrawingWireOp {
   readonly cost?: Microcredits | null;
   readonly most?: Microcredits;
   readonly tariff?: number | undefined;
-  readonly usage?: readonly number[];
+  /** The bill as the journal stores it. */
+  readonly bill?: string;
   readonly estimated?: boolean;
   readonly note?: string | null;
 }
@@ -85,12 +88,17 @@ export function fundsOf({ op, funds, balance }: AskedOp): readonly FundRef[] {
   return 'funds' in op ? op.funds : [];
 }
 
+/** The usage that is booked instead of an impossible usage. */
+const NO_USAGE = plainUsage(0, 0);
+
 /**
  * Encodes operations for the decide function. All accounts, tariffs and funds that the operations name must already have an ID (see
  * `Names`).
  */
 export class Wire {
   readonly #names: Names;
+  /** The writers of bills by the identity of tariffs, which are created once. */
+  readonly #bills = new WeakMap<Tariff, BillWriter>();
 
   constructor(names: Names) {
     this.#names = names;
@@ -166,18 +174,22 @@ export class Wire {
   }
 
   #lineOf({ tariff, usage, estimated, cost }: EntryLine) {
-    const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens, addOns } = usage;
-    const isKnown = isPlausible(usage);
     return {
       // A cost of null makes the decide function charge everything that is left of the hold.
       cost: isCost(cost) ? cost : null,
       tariff: this.#names.tariffs.find(tariff),
-      usage: isKnown
-        ? [inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens]
-        : [0, 0, 0, 0, 0],
+      bill: this.#billsOf(tariff).text(isPlausible(usage) ? usage : NO_USAGE),
       estimated,
-      note: isKnown && addOns ? JSON.stringify(addOns) : null,
     };
+  }
+
+  #billsOf(tariff: Tariff): BillWriter {
+    let bills = this.#bills.get(tariff);
+    if (!bills) {
+      bills = new BillWriter(readPrice(tariff.price));
+      this.#bills.set(tariff, bills);
+    }
+    return bills;
   }
 
   #holderOf({ balance }: AskedOp): number | undefined {

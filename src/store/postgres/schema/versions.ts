@@ -1,5 +1,6 @@
 import { ERASE_LINE } from '../../sqlite/cache.ts';
 import { BASELINE } from '../../sqlite/statement.ts';
+import BILLS from '../books/bills.sql' with { type: 'text' };
 import DECIDE from '../books/decide.sql' with { type: 'text' };
 import NAMES from '../books/names.sql' with { type: 'text' };
 import OTHERS from '../books/others.sql' with { type: 'text' };
@@ -102,4 +103,5 @@ export const SCHEMA: Schema = {
     },
     serves: BASELINE,
   },
+  31: { sql: byBytes(BILLS), serves: 31 },
 };

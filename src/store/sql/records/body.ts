@@ -1,8 +1,10 @@
+import { currentAddOns, type FormerAddOns, formerUsage } from '../../../core/accounting/former.ts';
 import { Attempt, FullEndpoint } from '../../../core/decision/attempt.ts';
 import { type DecisionOutcome, RecordedOutcome } from '../../../core/decision/outcome.ts';
 import type { DecisionRecord } from '../../../core/decision/record.ts';
 import type { Refusal, RefusedAnswer } from '../../../core/decision/refusal.ts';
 import { isEmpty } from '../../../core/json/object.ts';
+import type { Amounts } from '../../../core/money/units.ts';
 import type { Usage } from '../../../core/money/usage.ts';
 import { type Facts, RARE_FACTS, USUAL_FACTS, type UsualFacts } from '../../../core/request/facts.ts';
 import { listPacking, packingOf } from './packing.ts';
@@ -16,9 +18,18 @@ export type RecordHead = Pick<
 /** The fields of a record that are stored together in one text column. */
 type RecordBody = Omit<DecisionRecord, keyof RecordHead | 'labels'>;
 
-/** A usage by position. Only few usages have add-ons, so they are last. */
-const USAGE = ['inputTokens', 'cachedInputTokens', 'cacheWriteTokens', 'outputTokens', 'reasoningTokens'] as const;
-const ALL_USAGE = [...USAGE, 'addOns'] as const;
+/** The positions of the counts in a usage that every usage has. */
+const USAGE_AT = { inputTokens: 0, outputTokens: 3, reasoningTokens: 4 } as const;
+/** A usage by position. Builds before version 31 of the ledger's tables also used the positions that are 0, and the first null. */
+type UsageValues = readonly [
+  input: number,
+  formerCached: number,
+  formerWritten: number,
+  output: number,
+  reasoning: number,
+  formerAddOns?: FormerAddOns | null,
+  units?: Amounts,
+];
 
 /** Packs all facts. Rare facts at the end are left out if the request has no such facts. */
 function packAllFacts(facts: Facts): readonly unknown[] {
@@ -46,14 +57,20 @@ const OUTCOME = packingOf(
   {
     attempts: listPacking(ATTEMPT),
     full: listPacking(packingOf(FullEndpoint)),
-    usage: { pack: packUsage, unpack: (values: readonly unknown[]) => unpack<Usage>(values, ALL_USAGE) },
+    usage: { pack: packUsage, unpack: unpackUsage },
   },
   { cappedBy: null, usageReplaced: false },
 );
 
-function packUsage(usage: Usage): readonly unknown[] {
-  const values: unknown[] = USAGE.map((tokens) => usage[tokens]);
-  return usage.addOns ? [...values, usage.addOns] : values;
+function packUsage({ inputTokens, outputTokens, reasoningTokens, units }: Usage): UsageValues {
+  if (units === undefined) return [inputTokens, 0, 0, outputTokens, reasoningTokens];
+  return [inputTokens, 0, 0, outputTokens, reasoningTokens, null, units];
+}
+
+function unpackUsage(values: UsageValues): Usage {
+  const [inputTokens, cached, written, outputTokens, reasoningTokens, addOns, units] = values;
+  if (units || (cached === 0 && written === 0 && !addOns)) return { inputTokens, outputTokens, reasoningTokens, units };
+  return formerUsage([inputTokens, cached, written, outputTokens, reasoningTokens], addOns ?? {});
 }
 
 export function encodeBody(body: RecordBody): string {
@@ -158,7 +175,8 @@ function unpackFacts(values: readonly unknown[]): Facts {
   const { pinned, ...facts } = unpack<UsualFacts>(values.slice(0, USUAL_FACTS.length), USUAL_FACTS);
   const rare = unpack<Facts>(values.slice(USUAL_FACTS.length), RARE_FACTS);
   const stated = Object.fromEntries(Object.entries(rare).filter(([, fact]) => fact !== null));
-  return { named: pinned ? [facts.model] : null, pdfs: 0, ...facts, ...stated };
+  const addOns = rare.addOns && currentAddOns(rare.addOns);
+  return { named: pinned ? [facts.model] : null, pdfs: 0, ...facts, ...stated, ...(addOns && { addOns }) };
 }
 
 /**
@@ -194,7 +212,7 @@ export const SUMMARY_PATHS: readonly string[] = [
   pathOf(OUTCOME_AT, OUTCOME.at('attempts'), '#-1', ATTEMPT.at('provider')),
   ...(['charged', 'saved', 'firstPartMs', 'totalMs'] as const).map(outcomePath),
   ...(['inputTokens', 'outputTokens'] as const).map((tokens) =>
-    pathOf(OUTCOME_AT, OUTCOME.at('usage'), USAGE.indexOf(tokens)),
+    pathOf(OUTCOME_AT, OUTCOME.at('usage'), USAGE_AT[tokens]),
   ),
   pathOf(REFUSED_AT),
   ...(['guards', 'guardedBy', 'cache', 'spared', 'insteadOf'] as const).map(outcomePath),

@@ -1,7 +1,9 @@
+import { BillWriter } from '../../../core/accounting/bill.ts';
 import type { EntryLine, Tariff } from '../../../core/accounting/entry.ts';
+import { readPrice } from '../../../core/accounting/stored-price.ts';
 import type { Microcredits } from '../../../core/money/credits.ts';
-import { isPlausible, type Usage } from '../../../core/money/usage.ts';
-import { type SqlValue, type SqlWrite, sql, write } from '../../sql/statement.ts';
+import { isPlausible, plainUsage } from '../../../core/money/usage.ts';
+import { type SqlWrite, sql, write } from '../../sql/statement.ts';
 import type { Write } from '../../store.ts';
 import type { SqlStore } from '../statement.ts';
 import { AccountNumbers, Numbers } from './accounts.ts';
@@ -19,20 +21,13 @@ const INSERT_HOLDING = sql(
   'INSERT INTO journal (seq, kind, reservation, account, amount, time, funds, step) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
 );
 const INSERT_CHARGE = sql(
-  `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
-      cache_write_tokens, output_tokens, reasoning_tokens, estimated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, bill, estimated)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   { spooledAs: 'charge' },
 );
-/** Inserts a charge that was billed for more than tokens; the note of the charge has the add-ons as JSON. */
-const INSERT_CHARGE_NOTED = sql(
-  `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
-      cache_write_tokens, output_tokens, reasoning_tokens, estimated, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  { spooledAs: 'noted charge' },
-);
 const INSERT_POST = sql(
-  `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
-      cache_write_tokens, output_tokens, reasoning_tokens, estimated, note, step)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, bill, estimated, step)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   { spooledAs: 'post' },
 );
 const INSERT_BARE = sql(
@@ -56,14 +51,14 @@ const INSERT_FUND = sql(`INSERT INTO funds (id, kind, name, subject, definition,
 /** The note on a correction of a reservation that expired first and was settled later. */
 export const LATE = 'settled after it had expired';
 
-/** The token counts that are booked instead of impossible token counts, which might make an entry unwritable. */
-const NO_USAGE: Usage = {
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  cacheWriteTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-};
+/** The usage that is booked instead of an impossible usage, which might make an entry unwritable. */
+const NO_USAGE = plainUsage(0, 0);
+
+/** The number of a tariff, and the writer of bills at its price. */
+interface NumberedTariff {
+  readonly number: number;
+  readonly bills: BillWriter;
+}
 
 /**
  * Makes the rows of the journal and adds up the sums. Each row gets its number in the order of events in memory. Rows are written in the
@@ -75,9 +70,9 @@ export class Journal {
   readonly #store: Pick<SqlStore, 'append'>;
   readonly #tariffs: Numbers;
   /** The numbers of tariffs by object identity. Tariff objects are created once, so most lookups succeed here. */
-  readonly #known = new WeakMap<Tariff, number>();
+  readonly #known = new WeakMap<Tariff, NumberedTariff>();
   /** Tariffs that got a number since the start, by number. */
-  readonly #numbered = new Map<number, Tariff>();
+  readonly #byNumber = new Map<number, Tariff>();
   #seq: number;
   #fundId: number;
 
@@ -96,7 +91,7 @@ export class Journal {
 
   /** Returns the tariff with a number; null for a tariff that was not used since the start. */
   tariffOf(number: number): Tariff | null {
-    return this.#numbered.get(number) ?? null;
+    return this.#byNumber.get(number) ?? null;
   }
 
   /**
@@ -145,20 +140,20 @@ export class Journal {
     at: number,
     into: Write[],
   ): void {
-    const number = this.#known.get(tariff) ?? this.#numberOf(tariff);
+    const { number, bills } = this.#known.get(tariff) ?? this.#numbered(tariff);
     const figures = isPlausible(usage) ? usage : NO_USAGE;
-    const { inputTokens: input, cachedInputTokens, cacheWriteTokens, outputTokens: output, reasoningTokens } = figures;
+    const { inputTokens: input, outputTokens: output } = figures;
     const isEstimated = estimated ? 1 : 0;
     this.sums.add(account, { reservation: id, tariff: number, microcredits: charged, input, output }, funds);
-    const kind = step === null ? 'settle' : 'post';
-    const params: SqlValue[] = [++this.#seq, kind, id, account.id, charged, at, number];
-    params.push(input, cachedInputTokens, cacheWriteTokens, output, reasoningTokens, isEstimated);
-    const noted = figures.addOns ? JSON.stringify(figures.addOns) : null;
-    into.push(chargeWrite(params, noted, step));
+    const bill = bills.text(figures);
+    // Most attempts are settlements, so their statement binds one value less.
+    into.push(
+      step === null
+        ? write(INSERT_CHARGE, ++this.#seq, 'settle', id, account.id, charged, at, number, bill, isEstimated)
+        : write(INSERT_POST, ++this.#seq, 'post', id, account.id, charged, at, number, bill, isEstimated, step),
+    );
     if (excess > 0)
-      into.push(
-        write(INSERT_CHARGE, ++this.#seq, 'overrun', id, account.id, excess, at, number, 0, 0, 0, 0, 0, isEstimated),
-      );
+      into.push(write(INSERT_CHARGE, ++this.#seq, 'overrun', id, account.id, excess, at, number, null, isEstimated));
   }
 
   /** Makes the row of a grant or a correction. */
@@ -208,20 +203,14 @@ export class Journal {
   }
 
   /** Returns the number of a tariff that is not known by identity. */
-  #numberOf(tariff: Tariff): number {
+  #numbered(tariff: Tariff): NumberedTariff {
     const { model, provider, upstream, price } = tariff;
     const number = this.#tariffs.of(JSON.stringify([model, provider, upstream, price]), (id) =>
       this.#store.append([write(INSERT_TARIFF, id, model, provider, upstream, price)]),
     );
-    this.#known.set(tariff, number);
-    this.#numbered.set(number, tariff);
-    return number;
+    const known = { number, bills: new BillWriter(readPrice(price)) };
+    this.#known.set(tariff, known);
+    this.#byNumber.set(number, tariff);
+    return known;
   }
-}
-
-/** Makes the row of an attempt. Most attempts are settlements of tokens only, so their statement binds two values less. */
-function chargeWrite(params: readonly SqlValue[], noted: string | null, step: number | null): SqlWrite {
-  if (step !== null) return { statement: INSERT_POST, params: [...params, noted, step] };
-  if (noted !== null) return { statement: INSERT_CHARGE_NOTED, params: [...params, noted] };
-  return { statement: INSERT_CHARGE, params };
 }

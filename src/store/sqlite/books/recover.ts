@@ -1,6 +1,6 @@
 import type { Microcredits } from '../../../core/money/credits.ts';
 import type { BalanceRow, JournalRow, OpenReservation } from '../../journal-reader.ts';
-import { pages, seqOf } from '../../sql/journal.ts';
+import { pages, seqOf, withTokens } from '../../sql/journal.ts';
 import { type SqlReader, sql } from '../../sql/statement.ts';
 import { type Spender, Sums } from './sums.ts';
 import { SELECT_BALANCES, type StateRow } from './tables.ts';
@@ -19,11 +19,12 @@ export interface JournalState {
 }
 
 type RecoveredRow = JournalRow & Pick<OpenReservation, 'owner' | 'expires'>;
+/** A row whose tokens are still in the text of its bill. */
+type StoredRow = Omit<RecoveredRow, 'input' | 'output'> & { readonly bill: string | null };
 
 /** Selects rows after a number, in order. The parameters are the number, and the length of a page. */
-const SELECT_JOURNAL =
-  sql(`SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, j.funds, j.tariff, j.input_tokens AS input,
-      j.output_tokens AS output, a.key_id AS keyId, j.owner, j.expires
+const SELECT_JOURNAL = sql(`SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, j.funds, j.tariff, j.bill,
+      a.key_id AS keyId, j.owner, j.expires
     FROM journal AS j JOIN accounts AS a ON a.id = j.account WHERE j.seq > ? ORDER BY j.seq LIMIT ?`);
 const SELECT_BALANCE_FUNDS = sql(`SELECT id, name FROM funds WHERE kind = 'balance'`);
 
@@ -52,7 +53,8 @@ export async function recover(
     holderOf,
   };
   const add = folding(state, sums);
-  for await (const rows of pages<RecoveredRow>(store, SELECT_JOURNAL, [through], seqOf)) rows.forEach(add);
+  for await (const rows of pages<StoredRow>(store, SELECT_JOURNAL, [through], seqOf))
+    for (const row of rows) add(withTokens(row));
   return state;
 }
 

@@ -10,17 +10,14 @@ import { opsOf, type SpooledOp } from './spooled-ops.ts';
 import { insertAdjustment, type StateRow } from './tables.ts';
 
 const INSERT_ENTRY =
-  sql(`INSERT INTO journal (seq, kind, reservation, account, amount, time, note, step, tariff, input_tokens,
-      cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, estimated)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  sql(`INSERT INTO journal (seq, kind, reservation, account, amount, time, note, step, tariff, bill, estimated)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 const INSERT_TARIFF = sql('INSERT INTO tariffs (id, model, provider, upstream, price) VALUES (?, ?, ?, ?, ?)');
 const INSERT_HOLDER = sql(`INSERT INTO accounts (id, key_id, labels, selector) VALUES (?, ?, '{}', '')`);
 const SELECT_TARIFF = sql('SELECT id FROM tariffs WHERE model = ? AND provider = ? AND upstream = ? AND price = ?');
 const SELECT_HOLDER = sql(`SELECT id FROM accounts WHERE key_id = ? AND labels = '{}' AND selector = ''
     AND payer IS NULL AND session IS NULL AND agent IS NULL AND team_id IS NULL AND user_id IS NULL`);
 const SELECT_FEE = sql(`SELECT seq FROM journal WHERE note = ? AND kind = 'fee' AND amount > 0`);
-
-const NO_USAGE = [null, null, null, null, null, null];
 
 /** A hold that operations of the spool refer to. */
 interface ReplayedHold {
@@ -134,11 +131,10 @@ export class Replay implements UnbookedSettlements {
   }
 
   async #entry(op: SpooledOp, account: number): Promise<void> {
-    const { kind, reservation, amount, at, tariff, usage, note, step } = op;
+    const { kind, reservation, amount, at, tariff, bill, estimated, note, step } = op;
     const number = tariff && (await this.#tariffOf(tariff));
-    const figures = number === null ? NO_USAGE : usage;
-    const seq = ++this.#seq;
-    this.writes.push(write(INSERT_ENTRY, seq, kind, reservation, account, amount, at, note, step, number, ...figures));
+    const row = [++this.#seq, kind, reservation, account, amount, at, note, step, number, bill, estimated] as const;
+    this.writes.push(write(INSERT_ENTRY, ...row));
   }
 
   async #holdOf(id: number): Promise<ReplayedHold | null> {

@@ -133,5 +133,52 @@ export const ledgerMigrations: Migrations = {
     ) STRICT;
     CREATE UNIQUE INDEX budgets_counted ON budgets (name, definition) WHERE retired = 0;
     ${raisedBy('budgets', 'budgets', ['INSERT', 'UPDATE'])}`,
+    31: `DROP VIEW entries;
+    -- The bill of an attempt as JSON: \`BillWriter\` of src/core/accounting/bill.ts.
+    ALTER TABLE journal ADD COLUMN bill TEXT;
+    -- Bills of older entries get the rates of the line that their tariff had for their input.
+    UPDATE journal SET note = NULL, bill = (
+        SELECT json_object('input', c.input, 'output', c.output, 'reasoning', c.reasoning,
+            'units', json(json_group_object(u.unit, u.amount) FILTER (WHERE u.amount > 0)),
+            'rates', CASE WHEN c.line IS NOT NULL THEN json(json_group_object(u.unit, u.rate) FILTER (WHERE u.amount > 0 OR u.amount IS NULL)) END,
+            'over', c.line ->> '$.overInputTokens', 'divisor', CASE WHEN c.line IS NOT NULL THEN c.price ->> '$.divisor' END)
+          FROM (
+            SELECT 'input' AS unit, NULL AS amount, c.line ->> '$.input' AS rate
+            UNION ALL SELECT 'output', NULL, c.line ->> '$.output'
+            UNION ALL SELECT 'cached_input', c.cached, c.line ->> '$.cachedInput'
+            UNION ALL SELECT 'cache_write', c.written - c.hour, c.line ->> '$.cacheWrite'
+            UNION ALL SELECT 'cache_write_1h', c.hour, coalesce(c.line ->> '$.hourCacheWrite', c.line ->> '$.cacheWrite')
+            UNION ALL SELECT 'tool_use/' || t.key, t.value,
+                coalesce((SELECT f.value FROM json_each(c.price, '$.toolUses') AS f WHERE f.key = t.key), 0)
+              FROM json_each(c.add_ons, '$.toolUses') AS t
+            UNION ALL SELECT 'request', NULL, c.price ->> '$.perRequest' WHERE c.price ->> '$.perRequest' > 0
+          ) AS u)
+      FROM (
+        SELECT e.seq, e.input_tokens AS input, coalesce(e.cached_input_tokens, 0) AS cached, coalesce(e.cache_write_tokens, 0) AS written,
+            coalesce(e.output_tokens, 0) AS output, coalesce(e.reasoning_tokens, 0) AS reasoning, e.price, e.add_ons,
+            coalesce(e.add_ons ->> '$.hourCacheTokens', 0) AS hour, (
+              SELECT l.value FROM json_each(e.price, '$.lines') AS l
+                WHERE l.value ->> '$.overInputTokens' < e.input_tokens OR l.value ->> '$.overInputTokens' = 0
+                ORDER BY l.value ->> '$.overInputTokens' DESC LIMIT 1
+            ) AS line
+          FROM (
+            SELECT j.*, CASE WHEN json_valid(t.price) THEN t.price ELSE '{}' END AS price,
+                CASE WHEN json_valid(j.note) THEN j.note ELSE '{}' END AS add_ons
+              FROM journal AS j JOIN tariffs AS t ON t.id = j.tariff
+              WHERE j.kind IN ('post', 'settle') AND j.input_tokens IS NOT NULL
+          ) AS e
+      ) AS c
+      WHERE c.seq = journal.seq;
+    ALTER TABLE journal DROP COLUMN input_tokens;
+    ALTER TABLE journal DROP COLUMN cached_input_tokens;
+    ALTER TABLE journal DROP COLUMN cache_write_tokens;
+    ALTER TABLE journal DROP COLUMN output_tokens;
+    ALTER TABLE journal DROP COLUMN reasoning_tokens;
+    -- The journal with the referenced rows spelled out.
+    CREATE VIEW entries AS
+      SELECT j.seq, j.kind, j.reservation, j.amount, j.time, a.key_id, a.payer, a.labels, a.selector, a.session, a.agent, a.team_id,
+          a.user_id, CASE WHEN j.kind = 'reserve' THEN j.note END AS agent_wallet, t.model, t.provider,
+          t.upstream, t.price, j.bill ->> '$.input' AS input_tokens, j.bill ->> '$.output' AS output_tokens, j.bill, j.estimated, j.funds, CASE WHEN j.kind <> 'reserve' THEN j.note END AS note
+        FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;`,
   },
 };

@@ -208,11 +208,8 @@ describe('the metrics of rejections', () => {
 
 const usage = fc.tuple(fc.nat(1_000), fc.nat(1_000), fc.nat(1_000), fc.nat(1_000), fc.nat(1_000)).map(
   ([input, cached, write, output, reasoning]): Usage => ({
-    inputTokens: input + cached + write,
-    cachedInputTokens: cached,
-    cacheWriteTokens: write,
-    outputTokens: output + reasoning,
-    reasoningTokens: reasoning,
+    ...{ inputTokens: input + cached + write, outputTokens: output + reasoning, reasoningTokens: reasoning },
+    units: { cached_input: cached, cache_write: write },
   }),
 );
 
@@ -273,8 +270,8 @@ function wrongs(page: Page, seen: readonly RequestContext[]): string[] {
       total(page, 'signalbox_tokens_total') ?? 0,
       sum(({ usage }) => (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0)),
     ],
-    ['cached', kind('input_cached'), sum(({ usage }) => usage?.cachedInputTokens ?? 0)],
-    ['written', kind('input_cache_write'), sum(({ usage }) => usage?.cacheWriteTokens ?? 0)],
+    ['cached', kind('input_cached'), sum(({ usage }) => usage?.units?.cached_input ?? 0)],
+    ['written', kind('input_cache_write'), sum(({ usage }) => usage?.units?.cache_write ?? 0)],
     ['reasoned', kind('output_reasoning'), sum(({ usage }) => usage?.reasoningTokens ?? 0)],
     [
       'other models',
@@ -317,7 +314,7 @@ describe('the metrics of chats', () => {
   const mutants: Readonly<Record<string, () => ChatMetrics>> = {
     'counted parts of tokens in addition to the whole': told(({ usage, ...outcome }) => ({
       ...outcome,
-      usage: usage && { ...usage, inputTokens: usage.inputTokens + usage.cachedInputTokens },
+      usage: usage && { ...usage, inputTokens: usage.inputTokens + (usage.units?.cached_input ?? 0) },
     })),
     'ignored a choice that cost more than the baseline': told((outcome) => ({
       ...outcome,

@@ -96,7 +96,7 @@ describe('the log line of a request', () => {
   });
 
   test('the line has the cached and reasoning tokens if there are any, and the payment', () => {
-    const usage = { ...plainUsage(12, 34), cachedInputTokens: 5, reasoningTokens: 6 };
+    const usage = { ...plainUsage(12, 34), reasoningTokens: 6, units: { cached_input: 5 } };
     const payment = { id: 'pay_1' } as ExchangeResult['platform']['payment'] & object;
     expect(toldOf(requestLine(chatOf({ result: resultOf({ usage }, { payment }) }), 9_000).fields)).toMatchObject({
       cached_tokens: 5,

@@ -27,7 +27,8 @@ const ATTEMPT = attemptRecord({
   ...{ requestId: 'req-1', finishReasons: ['stop'] },
 });
 
-const USAGE = { inputTokens: 100, cachedInputTokens: 60, cacheWriteTokens: 10, outputTokens: 40, reasoningTokens: 25 };
+const UNITS = { cached_input: 60, cache_write: 10 };
+const USAGE = { inputTokens: 100, outputTokens: 40, reasoningTokens: 25, units: UNITS };
 
 const seen = (more: Partial<CallFacts> = {}): CallFacts => ({
   provider: provider(),
@@ -118,7 +119,7 @@ describe('the span of an upstream call', () => {
 
   test('the span of a call omits impossible figures, and finish reasons that are not words', () => {
     const attempt = { ...ATTEMPT, finishReasons: ['stop', ''] };
-    const { attributes } = callSpan(seen({ attempt, usage: { ...USAGE, cachedInputTokens: 1_000 } }));
+    const { attributes } = callSpan(seen({ attempt, usage: { ...USAGE, units: { cached_input: 1_000 } } }));
     expect(attributes['gen_ai.usage.input_tokens']).toBeUndefined();
     expect(attributes['gen_ai.response.finish_reasons']).toEqual(['stop', 'other']);
   });

@@ -1,6 +1,8 @@
+import { type Bill, BillWriter, readBill } from '../../../../src/core/accounting/bill.ts';
 import { type Deposit, type Dimensions, type EntryLine, labelsOf } from '../../../../src/core/accounting/entry.ts';
 import type { Fund } from '../../../../src/core/accounting/fund.ts';
 import type { Step } from '../../../../src/core/accounting/held-sum.ts';
+import { readPrice } from '../../../../src/core/accounting/stored-price.ts';
 import { idAt } from '../../../../src/core/id.ts';
 import { plainUsage } from '../../../../src/core/money/usage.ts';
 import type { ExpireOp, PostOp, SettleOp } from '../../../../src/store/books.ts';
@@ -189,7 +191,7 @@ export const memoryJournal = (
     onePage(
       journal.entries.flatMap(({ seq, kind, reservation, amount, entry }) =>
         entry && reservation !== null
-          ? [{ seq, kind, reservation, amount, ...tokensOf(entry), price: entry.tariff.price }]
+          ? [{ seq, kind, reservation, amount, bill: billIn(kind, entry), price: entry.tariff.price }]
           : [],
       ),
     ),
@@ -206,13 +208,9 @@ export const memoryJournal = (
   usdPerCredit: async () => usdPerCredit(),
 });
 
-const tokensOf = ({ usage }: EntryLine) => ({
-  input: usage.inputTokens,
-  cached: usage.cachedInputTokens,
-  written: usage.cacheWriteTokens,
-  output: usage.outputTokens,
-  addOns: usage.addOns ? JSON.stringify(usage.addOns) : null,
-});
+/** An overrun belongs to the bill of its charge. */
+const billIn = (kind: string, entry: EntryLine | null): Bill | null =>
+  entry && kind !== 'overrun' ? readBill(new BillWriter(readPrice(entry.tariff.price)).text(entry.usage)) : null;
 
 function rowOf(
   journal: MemoryJournal,
@@ -223,16 +221,14 @@ function rowOf(
   return {
     ...row,
     ...{ account: journal.accounts.of(dimensions), keyId, payer },
-    ...{ tariff, knownTariff: tariff, input: entry?.usage.inputTokens ?? null },
-    output: entry?.usage.outputTokens ?? null,
+    ...{ tariff, knownTariff: tariff, input: billIn(row.kind, entry)?.input ?? null },
+    output: billIn(row.kind, entry)?.output ?? null,
     note: row.kind === 'deposit' || row.kind === 'fee' ? note : null,
   };
 }
 
 function reservationEntry({ kind, amount, time, entry }: MemoryEntry): ReservationEntry {
   const { model = null, provider = null, upstream = null, price = null } = entry?.tariff ?? {};
-  const tokens = entry ? tokensOf(entry) : NO_TOKENS;
-  const reasoning = entry?.usage.reasoningTokens ?? 0;
   return {
     kind,
     amount,
@@ -241,13 +237,10 @@ function reservationEntry({ kind, amount, time, entry }: MemoryEntry): Reservati
     provider,
     upstream,
     price,
-    ...tokens,
-    reasoning,
+    bill: billIn(kind, entry),
     estimated: entry?.estimated ?? false,
   };
 }
-
-const NO_TOKENS = { input: 0, cached: 0, written: 0, output: 0, addOns: null };
 
 function moneyOf({ entries }: MemoryJournal, { from, to, keyId, model }: MoneyFilter): MoneyEntry[] {
   const isWanted = ({ kind, reservation, time, amount, entry, dimensions }: MemoryEntry) =>
@@ -261,7 +254,6 @@ function moneyOf({ entries }: MemoryJournal, { from, to, keyId, model }: MoneyFi
     .map(({ seq, place: _, funds: __, drawn: ___, dimensions, entry, note, kind, ...row }) => {
       const next = entries.find((one) => one.seq === seq + 1 && one.reservation === row.reservation);
       const { model = '', provider = '', upstream = '', price = null } = entry?.tariff ?? {};
-      const tokens = entry ? tokensOf(entry) : NO_TOKENS;
       return {
         ...{ kind: kind as MoneyEntry['kind'], ...row, keyId: dimensions.key ?? '', labels: labelsOf(dimensions) },
         overrun: next?.kind === 'overrun' && (kind === 'post' || kind === 'settle') ? next.amount : 0,
@@ -275,9 +267,8 @@ function moneyOf({ entries }: MemoryJournal, { from, to, keyId, model }: MoneyFi
           provider,
           upstream,
           price,
-          ...tokens,
         },
-        ...{ reasoning: entry?.usage.reasoningTokens ?? 0, estimated: entry?.estimated ?? false, note: note ?? '' },
+        ...{ bill: billIn(kind, entry), estimated: entry?.estimated ?? false, note: note ?? '' },
       };
     });
 }

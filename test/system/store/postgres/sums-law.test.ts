@@ -51,7 +51,7 @@ type Ledger = Awaited<ReturnType<typeof emptyLedger>>;
 
 const PLAIN =
   sql(`SELECT a.key_id AS "key", j.reservation / ${idSpan(QUARTER_MS)} AS "span", count(*) AS charges, sum(j.amount) AS microcredits,
-      coalesce(sum(j.input_tokens), 0) AS input, coalesce(sum(j.output_tokens), 0) AS output
+      coalesce(sum((j.bill::json ->> 'input')::bigint), 0) AS input, coalesce(sum((j.bill::json ->> 'output')::bigint), 0) AS output
     FROM journal AS j JOIN accounts AS a ON a.id = j.account
     WHERE j.kind IN ('post', 'settle', 'expire', 'correct') AND (j.amount <> 0 OR j.tariff IS NOT NULL) GROUP BY 1, 2 ORDER BY 1, 2`);
 interface PlainSum {
