@@ -120,7 +120,7 @@ const asRuns: Read = (pieces) => readStream(pieces, new ChunkReader());
 /** Returns everything that the batches lead to. */
 function outcomeOf(batches: Batches) {
   const completion = new AnswerCompletion(CHOICES);
-  const meter = new Meter(true);
+  const meter = new Meter(true, null);
   const writer = new ChunkWriter(IDENTITY);
   const written: string[] = [];
   for (const batch of batches) {

@@ -80,7 +80,7 @@ describe('an answer', () => {
   });
 
   test('counts cached, written and thinking tokens once', () => {
-    const cached = usage(21 + 1_800 + 240, 4, { units: { cached_input: 1_800, cache_write: 240 } });
+    const cached = usage(21 + 1_800 + 240, 4, { units: { cached_input: 1_800, cache_write: 240, cache_write_1h: 0 } });
     expect(replied('cached').at(-1)).toEqual(cached);
     expect(fromStream('cached').at(-1)).toEqual(cached);
     expect(replied('thinking').at(-1)).toEqual(usage(22, 140, { reasoningTokens: 118 }));

@@ -35,7 +35,7 @@ function unitsOf(usage: Json): Record<string, number | undefined> {
   const units: Record<string, number | undefined> = {
     cached_input: numberOf(usage.cache_read_input_tokens),
     cache_write: written === undefined ? undefined : written - (forAnHour ?? 0),
-    cache_write_1h: forAnHour,
+    cache_write_1h: written ? forAnHour : undefined,
   };
   const tools = objectOf(usage.server_tool_use);
   for (const name in tools) units[toolUse(name.replace(/_requests$/, ''))] = numberOf(tools[name]);

@@ -1,7 +1,17 @@
 import type { AskedAddOns } from './add-ons.ts';
 import type { Microcredits } from './credits.ts';
 import type { Decimal } from './decimal.ts';
-import { type Amounts, PART_UNITS, type PartUnit, TOKEN_UNITS, toolUse, UNITS, type UnitKey, unitOf } from './units.ts';
+import {
+  type Amounts,
+  PART_UNITS,
+  type PartUnit,
+  TOKEN_UNITS,
+  toolUse,
+  UNITS,
+  type Unit,
+  type UnitKey,
+  unitOf,
+} from './units.ts';
 import type { Usage } from './usage.ts';
 
 /**
@@ -170,6 +180,21 @@ function pairsOf(line: PriceLine, { inputTokens, outputTokens, units = {} }: Usa
     pairs.push(amount, rateOf(line, key));
   }
   return [...pairs, input, line.input, output, line.output];
+}
+
+/**
+ * Returns the most expensive unit for tokens that a request lets its provider write to the cache, if the provider does not divide them by
+ * TTL; null if that is `cache_write`.
+ */
+export function undividedUnit({ lines: [line] }: Price, { units }: AskedAddOns): Unit | null {
+  let most = rateOf(line, 'cache_write');
+  let dearest: Unit | null = null;
+  for (const unit of units) {
+    if (UNITS[unit].figure !== 'cache_write' || rateOf(line, unit) <= most) continue;
+    most = rateOf(line, unit);
+    dearest = unit;
+  }
+  return dearest;
 }
 
 /** Whether a price covers everything that a request allows its service to bill. */

@@ -1,5 +1,5 @@
 import { USES_MAX } from './add-ons.ts';
-import { type Amounts, UNITS, unitOf } from './units.ts';
+import { type Amounts, UNITS, type Unit, unitOf } from './units.ts';
 
 /** What one completion used, in the one form that every adapter translates to. */
 export interface Usage {
@@ -64,6 +64,17 @@ function sumOfFigure(units: Amounts, figure: 'cache_read' | 'cache_write'): numb
   return sum;
 }
 
+/**
+ * Moves tokens that were written to the cache to a unit with a longer TTL, if the provider did not state how many of them it kept for how
+ * long. @param unit see `undividedUnit`
+ */
+export function dividedUsage(usage: Usage, unit: Unit | null): Usage {
+  const { units } = usage;
+  if (unit === null || units?.cache_write === undefined || units[unit] !== undefined) return usage;
+  const { cache_write: written, ...others } = units;
+  return { ...usage, units: { ...others, [unit]: written } };
+}
+
 /** A usage as a provider reports it. A count that the provider leaves out is 0. */
 export interface ReportedUsage {
   readonly input: number;
@@ -88,8 +99,9 @@ export function canonicalUsage(
   let isAny = false;
   for (const key in units) {
     const amount = units[key];
-    if (amount === undefined || amount === 0) continue;
-    const side = unitOf(key)?.side;
+    const { side, asked } = unitOf(key) ?? {};
+    // A stated 0 of a unit that a request asks for means that nothing of `undividedUnit` belongs to it.
+    if (amount === undefined || (amount === 0 && !asked)) continue;
     if (side === 'input' && !within.input) inputTokens += amount;
     if (side === 'output' && !within.output) outputTokens += amount;
     amounts[key] = amount;

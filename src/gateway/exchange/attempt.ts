@@ -3,7 +3,7 @@ import type { ProviderCall } from '../../contract/provider.ts';
 import type { AttemptRecord, SpreadRecord } from '../../core/decision/attempt.ts';
 import { isConversation } from '../../core/kinds/operations.ts';
 import { type AbortBilling, abortBillingOf } from '../../core/money/abort-billing.ts';
-import { lineFor, rateOf } from '../../core/money/price.ts';
+import { lineFor, rateOf, undividedUnit } from '../../core/money/price.ts';
 import { figureOf, type Usage } from '../../core/money/usage.ts';
 import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { CallTrace } from '../../host/telemetry/trace.ts';
@@ -102,7 +102,7 @@ export class Attempt {
     runnable: RunnableRequest,
     { deadlineAt, hasOthers, room, outputPaid, spread }: AttemptLimits,
   ) {
-    const { clock, context } = runnable;
+    const { clock, context, decision } = runnable;
     const { model, endpoint } = way.upstream;
     this.way = way;
     this.#spread = spread;
@@ -111,7 +111,8 @@ export class Attempt {
     this.#runnable = runnable;
     this.#reporter = reporter;
     this.#isStream = runnable.request.stream || outputPaid !== undefined;
-    this.meter = new Meter(this.#isStream);
+    const { addOns } = decision.facts;
+    this.meter = new Meter(this.#isStream, addOns === undefined ? null : undividedUnit(endpoint.price, addOns));
     this.outputPaid = outputPaid ?? Number.POSITIVE_INFINITY;
     this.#openedAt = clock();
     if (Number.isNaN(context.exchange.dispatchedAt)) context.exchange.dispatchedAt = this.#openedAt;

@@ -1,5 +1,6 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
-import { isImpossible, isPlausible, plainUsage, type Usage } from '../../core/money/usage.ts';
+import type { Unit } from '../../core/money/units.ts';
+import { dividedUsage, isImpossible, isPlausible, plainUsage, type Usage } from '../../core/money/usage.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import { AnswerMark } from '../prompt/answer-mark.ts';
@@ -53,13 +54,16 @@ export class Meter {
   /** The mark of the answer, which is created when it is first read. */
   #mark: AnswerMark | null = null;
   readonly #isStream: boolean;
+  readonly #undivided: Unit | null;
 
   /**
    * @param isStream whether the answer comes in many batches. Each batch of such an answer is released at once, because a reader may stop
    * after any batch.
+   * @param undivided the unit of tokens written to the cache that the upstream does not divide by TTL; null for `cache_write`
    */
-  constructor(isStream: boolean) {
+  constructor(isStream: boolean, undivided: Unit | null) {
     this.#isStream = isStream;
+    this.#undivided = undivided;
   }
 
   observe(parts: readonly StreamPart[], now: number): void {
@@ -70,7 +74,7 @@ export class Meter {
     for (const part of parts) {
       if (part.type === 'usage') {
         if (isPlausible(part.usage)) {
-          this.reported = part.usage;
+          this.reported = this.#undivided === null ? part.usage : dividedUsage(part.usage, this.#undivided);
           this.impossible = null;
           this.isOutdated = false;
         } else this.impossible = part.usage;

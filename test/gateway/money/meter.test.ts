@@ -16,7 +16,7 @@ import { anyCodePoint } from '../../support/any-code-point.ts';
 const said = (text: string): StreamPart => ({ type: 'text', choice: 0, text });
 const told = (usage: Usage): StreamPart => ({ type: 'usage', usage });
 function metered(...parts: StreamPart[]): Meter {
-  const meter = new Meter(false);
+  const meter = new Meter(false, null);
   meter.observe(parts, 0);
   return meter;
 }
@@ -33,7 +33,7 @@ const meterOf = ({ text, reported }: { text: string; reported: [number, number] 
 
 describe('the measurements of a meter', () => {
   test('the measured time lasts from the first content to the last, whatever else arrives', () => {
-    const meter = new Meter(false);
+    const meter = new Meter(false, null);
     meter.observe([told(plainUsage(1, 1))], 5);
     expect([meter.firstContentAt, meter.contentMs]).toEqual([null, 0]);
     for (const now of [10, 20, 45]) meter.observe([said('a')], now);
@@ -62,8 +62,8 @@ test('the meter’s count, its count since the last report, and its mark do not 
   const figures = ({ counted, unreported, mark }: Meter) => ({ counted, unreported, mark });
   fc.assert(
     fc.property(fc.array(fc.array(part)), fc.array(fc.boolean()), fc.boolean(), (batches, isAsked, isStream) => {
-      const often = new Meter(isStream);
-      const once = new Meter(false);
+      const often = new Meter(isStream, null);
+      const once = new Meter(false, null);
       batches.forEach((batch, at) => {
         once.observe(batch, at);
         for (const each of batch) {
@@ -79,7 +79,7 @@ test('the meter’s count, its count since the last report, and its mark do not 
 test('after `forget`, a meter keeps no part of the answer', () => {
   const meter = metered(said('Wherefore art thou'));
   meter.forget();
-  const { counted, mark } = new Meter(false);
+  const { counted, mark } = new Meter(false, null);
   expect([meter.counted, meter.mark]).toEqual([counted, mark]);
 });
 

@@ -136,7 +136,7 @@ const STOPS = list(STOPS_MAX, (at) => `${'x'.repeat(STOP_CHARS_MAX - 16 + at)}y`
 
 /** Everything that watches the parts of an answer on their way to the caller. */
 function watched(parts: (typeof WORST_PARTS)[string] extends (size: number) => infer Parts ? Parts : never): void {
-  const meter = new Meter(true);
+  const meter = new Meter(true, null);
   const completion = new AnswerCompletion(1);
   const bound = new OutputBound();
   const id = new AnswerId();
