@@ -219,7 +219,7 @@ function unpricedError(
 /** What a caller can do about a field whose price no policy can state. */
 function remedyFor(field: string): string {
   if (/prompt_cache_(?:breakpoint|options\.ttl)$/.test(field))
-    return 'Use a `ttl` of `30m`: a policy cannot state other prices.';
+    return 'Use a `ttl` of `30m`: a policy cannot state the price of this one.';
   return 'Leave it out: a policy cannot state its price.';
 }
 
