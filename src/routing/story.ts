@@ -33,7 +33,9 @@ export function story(certificate: Certificate, facts: Facts): Sentence[] {
     ...rejectionGroups(rejected, STORY_LIMITS).map((parts) => sentence('rejections', parts)),
     ...(refusal ? [sentence('refusal', words`Refused with ${refusal.code}: ${refusal.message}`)] : []),
     ...(choice ? [sentence('choice', choiceWords(choice, next, ranked.length, certificate, facts))] : []),
-    ...(choice && next ? [sentence('candidates', candidatesWords(choice, ranked, certificate))] : []),
+    ...(choice && next
+      ? [sentence('candidates', candidatesWords(choice, ranked)), sentence('order', orderWords(ranked, certificate))]
+      : []),
     ...(choice && certificate.runnerUp && facts.named === null
       ? [sentence('runner_up', runnerUpWords(certificate.runnerUp, choice, certificate))]
       : []),
@@ -139,23 +141,27 @@ function figuresOf({ quality, countedQuality, costCredits, latencyMs }: Candidat
 
 const qualityFigure = (quality: number) => figure(quality, 'share', shownQuality(quality));
 
-/** Says whether another eligible model would have been cheaper and better, and what decides the order of the models. */
-function candidatesWords(choice: CandidateEntry, ranked: readonly CandidateEntry[], { tier }: Certificate): Parts {
+/** Says whether another eligible model would have been cheaper and better. */
+function candidatesWords(choice: CandidateEntry, ranked: readonly CandidateEntry[]): Parts {
   const isBeaten = ranked.some(
     ({ costCredits: cost, countedQuality: quality }) =>
       (cost < choice.costCredits && quality >= choice.countedQuality) ||
       (cost <= choice.costCredits && quality > choice.countedQuality),
   );
   const place = isBeaten ? 'another model was cheaper and better' : 'no other model was both cheaper and better';
-  const utilities = ranked.map(({ utility }) => utility ?? 0);
-  // The models of a list of fallbacks are in the order of the list.
-  const isBest = utilities[0] === Math.max(...utilities);
-  const order = tier ? LADDER_ORDER : isBest ? 'The highest utility wins.' : 'The utility does not decide here.';
-  return words`Of ${ranked.length} models that could serve the request, ${place}. ${order}`;
+  return words`Of ${ranked.length} models that could serve the request, ${place}.`;
 }
 
-const LADDER_ORDER =
-  'They have the order of the selector for typical requests, and the first one that is good enough is chosen.';
+/** Says what decides the order of the eligible models. */
+function orderWords(ranked: readonly CandidateEntry[], { tier }: Certificate): Parts {
+  if (tier)
+    return [
+      'The models have the order of the selector for typical requests, and the first one that is good enough is chosen.',
+    ];
+  const utilities = ranked.map(({ utility }) => utility ?? 0);
+  // The models of a list of fallbacks are in the order of the list.
+  return [utilities[0] === Math.max(...utilities) ? 'The highest utility wins.' : 'The utility does not decide here.'];
+}
 
 /** Compares the next best model with the choice. */
 function runnerUpWords(next: Counterfactual, choice: CandidateEntry, { choiceReason }: Certificate): Parts {

@@ -58,7 +58,8 @@ describe('a story', () => {
       'Expected answer: 400 tokens, declared by the policy for general tasks.',
       'blind was rejected because it lacks vision.',
       'best costs least (a second counted as 0.1 Credits) within 0.03 of the best quality (0.9); the request is not hard. best: expected quality 90 %, 6.3 Credits, 4.5 s.',
-      'Of 3 models that could serve the request, no other model was both cheaper and better. They have the order of the selector for typical requests, and the first one that is good enough is chosen.',
+      'Of 3 models that could serve the request, no other model was both cheaper and better.',
+      'The models have the order of the selector for typical requests, and the first one that is good enough is chosen.',
       'The next in the order is good: 10 percentage points lower expected quality at 33 % of the cost.',
       'The first question is hard with a probability of 12 %, below 88 %. The order of auto: blind, then good, then best, and 1 more.',
       'Signalbox holds at most 55.152 Credits, the cost of up to 4,096 output tokens.',
@@ -208,7 +209,8 @@ describe('a story', () => {
     const readings = { ...priorReadings(two), health: Uint8Array.of(0, HEALTH.cooling, 0), allHealthy: false };
     const lines = tell(facts({ cached: [{ model: 'a', tokens: 300 }] }), two, byQuality, readings);
     expect(lines.slice(3)).toEqual([
-      'Of 2 models that could serve the request, no other model was both cheaper and better. The highest utility wins.',
+      'Of 2 models that could serve the request, no other model was both cheaper and better.',
+      'The highest utility wins.',
       'The next best is b: 10 percentage points lower expected quality at 200 % of the cost.',
       'Some endpoints of a are not healthy: p is cooling.',
       'About 300 of 500 input tokens are probably still in the cache of a.',

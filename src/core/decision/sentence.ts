@@ -16,7 +16,17 @@ export type Parts = readonly Part[];
 
 /** What a sentence is about. A reader can show the sentences of some subjects first, or leave them out. */
 export const SENTENCE_SUBJECTS = [
-  ...(['outcome', 'refusal', 'choice', 'candidates', 'runner_up', 'constraints', 'rejections', 'preferences'] as const),
+  ...([
+    'outcome',
+    'refusal',
+    'choice',
+    'candidates',
+    'order',
+    'runner_up',
+    'constraints',
+    'rejections',
+    'preferences',
+  ] as const),
   ...(['baseline', 'request', 'task', 'length', 'tier', 'fallbacks', 'health', 'found', 'adapted', 'cache'] as const),
   ...(['hold', 'guards', 'money', 'replay', 'warning'] as const),
 ] as const;

@@ -99,11 +99,7 @@ const Notices = ({
   return (
     <>
       <Sentences sentences={reasons} revision={null} />
-      {warnings.length > 0 && (
-        <Partial>
-          <Sentences sentences={warnings} revision={null} />
-        </Partial>
-      )}
+      {warnings.length > 0 && <Partial>{plainText(warnings)}</Partial>}
       {leftOut.length > 0 && (
         <div class="small dim">
           <Listed

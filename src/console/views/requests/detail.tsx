@@ -15,7 +15,7 @@ import { reachOfViewer } from '../../shell/session.ts';
 import { Attempts } from './attempts.tsx';
 import { cacheText } from './cache.tsx';
 import { DecidedCandidates } from './candidates.tsx';
-import type { DecisionRead } from './decision-read.ts';
+import { type DecisionRead, plainText, sentencesAbout } from './decision-read.ts';
 import { GuardFindings, Labels, listHref, STATUSES } from './list.tsx';
 import { MoneyOfRequest } from './money.tsx';
 import { RefusedRequest } from './refusal.tsx';
@@ -81,6 +81,7 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
       <section aria-label="Why" class="stack-tight">
         <Summary decision={decision} />
         <Told {...{ sentences, revision }} />
+        <Repetition decision={decision} />
       </section>
       {candidates && (
         <section aria-label="Candidates" class="stack-tight">
@@ -113,6 +114,17 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
       )}
     </div>
   );
+}
+
+/** Says whether the decision, made again from its record, is the same. A hit of the cache has no decision of its own. */
+function Repetition({ decision: { sentences, replay, outcome } }: DecisionProps) {
+  if (outcome?.repeats) return null;
+  const told = plainText(sentencesAbout(sentences, 'replay'));
+  return replay.matches === true ? <p class="small dim">{told}</p> : <Partial>{told}</Partial>;
+}
+
+interface DecisionProps {
+  readonly decision: DecisionRead;
 }
 
 /** Only a detail can show a running request; lists contain finished requests. */

@@ -6,8 +6,7 @@ import { type FigureRow, FigureTable } from '../../design/figure-table.tsx';
 import { figure, price, usd } from '../../design/format.ts';
 import { Loaded } from '../../design/states.tsx';
 import type { TermName } from '../../design/terms.ts';
-import { moneyFigure } from '../../design/written.tsx';
-import type { DecisionRead } from './decision-read.ts';
+import { type DecisionRead, plainText, sentencesAbout } from './decision-read.ts';
 
 type DecisionMoney = ReadOf<'/admin/decisions/dec_/money'>;
 type Entry = DecisionMoney['entries'][number];
@@ -34,14 +33,11 @@ export const MoneyOfRequest = ({ money, decision }: MoneyOfRequestProps) => (
   </Loaded>
 );
 
-function headingOf({ sums: { charged }, state }: DecisionMoney, { outcome }: DecisionRead): string {
-  const begin = `The request was charged ${usd(charged.usd).short}`;
-  if (state === 'open') return `${begin} so far, and its hold is still open.`;
-  const saved = outcome?.cost_saved_credits ?? 0;
-  if (saved === 0 || !outcome || outcome.baseline_cost_credits === null) return `${begin}.`;
-  const amount = savedOf(outcome).short;
-  return `${begin}, ${amount} ${saved > 0 ? 'less' : 'more'} than on the baseline model.`;
-}
+/** What the request used and cost; while it runs, what it was charged so far. The table says what it would have cost elsewhere. */
+const headingOf = ({ sums: { charged }, state }: DecisionMoney, { sentences, outcome }: DecisionRead): string =>
+  outcome === null || state === 'open'
+    ? `The request was charged ${usd(charged.usd).short} so far, and its hold is still open.`
+    : plainText(sentencesAbout(sentences, 'money').slice(0, 1));
 
 interface MoneyRowOptions {
   readonly note?: string | undefined;
@@ -112,10 +108,6 @@ function unitsOf({ item, units, rate_usd: rate }: Line): string {
   if (item === 'tool_use') return `${figure(units).short} uses at ${each}`;
   return `${figure(units).exact} tokens at ${each} a million`;
 }
-
-/** How much less, or more, a request cost than on the baseline model, without a sign. */
-const savedOf = ({ saved_usd, cost_saved_credits }: NonNullable<DecisionRead['outcome']>) =>
-  moneyFigure({ usd: saved_usd?.replace('-', '') ?? null, credits: Math.abs(cost_saved_credits) });
 
 /** The cost of the same tokens on other models. */
 function savingRows({ outcome, baseline, runner_up }: DecisionRead): readonly FigureRow[] {

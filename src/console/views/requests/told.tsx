@@ -41,9 +41,10 @@ const Parts = ({ parts, revision }: Pick<Sentence, 'parts'> & Pick<ToldProps, 'r
 /** The sentences that a reader needs first, and those that explain them. All others are details. */
 const [ANSWER, REASONS] = [
   ['outcome', 'refusal', 'choice'],
-  ['rejections', 'preferences', 'runner_up', 'baseline', 'money'],
+  ['rejections', 'preferences', 'runner_up', 'baseline'],
 ] as const;
-const SHOWN: readonly Sentence['about'][] = [...ANSWER, ...REASONS];
+/** Headings and notices of the page show the sentences about the candidates, the money and the repetition. */
+const SHOWN: readonly Sentence['about'][] = [...ANSWER, ...REASONS, 'candidates', 'money', 'replay'];
 
 /** A decision in the sentences of the server: the answer is emphasised, and details can be opened. */
 export const Told = ({ sentences, revision }: ToldProps) => {
