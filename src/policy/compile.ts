@@ -27,7 +27,6 @@ import { reviewFigure } from './models/figures.ts';
 import type { PublicFigures } from './models/wildcard-names.ts';
 import { servable } from './models/wildcards.ts';
 import { compileAliases } from './parsed/aliases.ts';
-import { compileContent, compileReportedRuns } from './parsed/contents.ts';
 import { withLadders } from './parsed/ladders.ts';
 import type { ParsedPolicy, PolicySettings } from './parsed/parsed.ts';
 import { compileSections } from './parsed/sections.ts';
@@ -161,8 +160,6 @@ function* compile(
   const own = yield* compileSections(parsed.own, { check, env, guards: plugged.guards, report });
   yield* inSteps(parsed.sentNames, (one) => check.sent(one));
   check.metered(parsed.meteredLabel);
-  const contentMatch = check.condition(parsed.contentMatch, 'budget');
-  const reportedRuns = check.condition(parsed.reportedRuns, 'limit');
   checkState(parsed, { ledger, teams, started }, report);
   if (today !== undefined) {
     if (!onlyServing) reviewFigures(parsed, { today, facts }, report);
@@ -211,8 +208,6 @@ function* compile(
     ...own,
     selectors: filtered,
     budgets: budgets.map(compileBudget),
-    content: compileContent(settings.content, contentMatch),
-    reportedRuns: compileReportedRuns(reportedRuns),
     teamIds: check.teams.ids,
   });
   const snapshot = yield* withLadders(unordered, { selectors: parsed.selectors, strategies }, report);
@@ -228,7 +223,7 @@ const NO_LABELS: KnownLabels = new Map();
 
 /** The parts of a snapshot that are compiled from expressions and plugins. */
 type SnapshotParts = OwnParts &
-  Pick<PolicySnapshot, 'budgets' | 'content' | 'reportedRuns' | 'wildcards' | 'found' | 'teamIds'> & {
+  Pick<PolicySnapshot, 'budgets' | 'wildcards' | 'found' | 'teamIds'> & {
     readonly rules: CompiledRules;
     readonly selectors: readonly Selector[];
   };

@@ -37,12 +37,12 @@ interface PrunedParts {
 }
 
 /** How long the policy keeps answers of the cache, records and entries of the audit trail. */
-type Retention = Pick<PolicySnapshot, 'cache' | 'recordDays' | 'trailDays'>;
+type Retention = Pick<PolicySnapshot, 'cache' | 'records'>;
 
 /** Deletes rows that are older than the policy's retention. State: pruning. */
 async function prune(
   parts: PrunedParts,
-  { cache: caching, recordDays: days, trailDays }: Retention,
+  { cache: caching, records: { days, trailDays } }: Retention,
   log: Log,
 ): Promise<void> {
   const { records, idempotency, scores, threads, conversations, cache, store, now } = parts;

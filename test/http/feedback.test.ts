@@ -40,7 +40,7 @@ const outcome = (status: string, ...models: string[]) =>
   ({ status, attempts: models.map((model) => ({ model })) }) as unknown as DecisionRecord['outcome'];
 
 const gateway = {
-  lease: () => ({ snapshot: { ...snapshot(MODELS), recordDays: 7 } }),
+  lease: () => ({ snapshot: { ...snapshot(MODELS), records: { days: 7 } } }),
   now: () => now,
   records: {
     find: async (id: number) => (id === ID ? record : null),

@@ -136,7 +136,7 @@ test(`no one of ${TENANTS} tenants gets the answer of another to the same questi
     const { keyId, secret } = of(at);
     const { names, seal } = namesOf(keyId, secret);
     const text = batchLine([{ type: 'text', choice: 0, text: `balance of ${at}` }]) + END;
-    cache.keep(names[0]!, { decision: at, text }, seal, { keyId }, LIMITS, { recordDays: 1 });
+    cache.keep(names[0]!, { decision: at, text }, seal, { keyId }, LIMITS, { days: 1 });
   }
   await store.flush();
   for (let at = 0; at < TENANTS; at++) {

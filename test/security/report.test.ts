@@ -207,7 +207,7 @@ test('no session is shown if the policy says nothing, or if its condition fails'
     [fails, false] as const,
     [() => true, true] as const,
   ]) {
-    const { showsRunsOf } = sightOf(finance, { keys, policy: () => ({ budgets: [], reportedRuns }) });
+    const { showsRunsOf } = sightOf(finance, { keys, policy: () => ({ budgets: [], records: { reportedRuns } }) });
     expect(showsRunsOf('abc', { team: 'search' })).toBe(isShown);
   }
 });

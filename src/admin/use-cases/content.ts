@@ -15,7 +15,7 @@ export interface ContentSource {
     findContent(id: number): Promise<StoredContent | null>;
     find(id: number): Promise<Pick<DecisionRecord, 'keyId' | 'user'> | null>;
   };
-  lease(): { readonly snapshot: Pick<PolicySnapshot, 'content'> };
+  lease(): { readonly snapshot: Pick<PolicySnapshot, 'records'> };
   readonly log: Pick<Log, 'info'>;
 }
 
@@ -37,7 +37,7 @@ export async function readContent(
   sight = FULL_SIGHT,
 ): Promise<DecisionContent> {
   const reach = checkAction(by.caller, 'content.read');
-  if (reach !== 'all' && !lease().snapshot.content?.isOwnReadable) {
+  if (reach !== 'all' && !lease().snapshot.records.content?.isOwnReadable) {
     const message =
       'Only owners and administrators may read stored texts, unless the policy has `records.content.readable_by: own`.';
     throw new SignalboxError('insufficient_permissions', message);

@@ -83,7 +83,7 @@ export interface SightSources {
     /** Returns the IDs of the keys of a team, of a user or with a name, including revoked keys. Rejects with StoreError. */
     idsOf(of: KeyOwner): Promise<readonly string[]>;
   };
-  policy(): Pick<PolicySnapshot, 'budgets' | 'reportedRuns'>;
+  policy(): Pick<PolicySnapshot, 'budgets'> & { readonly records: Pick<PolicySnapshot['records'], 'reportedRuns'> };
 }
 
 /**
@@ -155,7 +155,10 @@ function reportSight(
 
 /** Shows only the sessions and agents that the policy shows, and keys in the form of `keyOf`. */
 function runsOf({ known, policy }: RunSources, keyOf: Sight['keyOf']): Pick<Sight, 'showsRunsOf' | 'titleOf'> {
-  const { budgets, reportedRuns } = policy();
+  const {
+    budgets,
+    records: { reportedRuns },
+  } = policy();
   const showsRunsOf: Sight['showsRunsOf'] = (id, labels) => {
     try {
       return reportedRuns?.({ ...NO_CALLER, key: readKey({ keyId: id, labels }) }) ?? false;

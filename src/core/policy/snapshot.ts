@@ -81,18 +81,8 @@ export interface PolicySnapshot {
   readonly baseline: number | null;
   /** The key label that metrics of spend and requests have as a label; null for none. */
   readonly keyLabel: string | null;
-  readonly recordDays: number;
-  /** How many days entries of the audit trail are kept; null: forever. */
-  readonly trailDays: number | null;
-  /** Keys of a request's `metadata` that its decision record stores. */
-  readonly recordedMetadata: readonly string[];
-  /** Which texts of requests and answers are stored; null for none. */
-  readonly content: ContentPolicy | null;
-  /**
-   * Whether reports name the sessions and agents of a key; null for no key. If the condition throws, reports do not name the sessions and
-   * agents.
-   */
-  readonly reportedRuns: ((scope: LimitScope) => boolean) | null;
+  /** What is stored about requests, and for how long. */
+  readonly records: RecordsPolicy;
   readonly constraints: readonly Constraint[];
   readonly preferences: readonly Preference[];
   /** Whether a decision for a model named by the caller depends on the text of its prompt, in addition to the request's own terms. */
@@ -146,6 +136,23 @@ export interface LeftOut {
   readonly toCallers?: string;
   /** For a model of the policy: what a request that names it needs to use a fallback instead. */
   readonly model?: Pick<Model, 'id' | 'embedding' | 'fallbacks'>;
+}
+
+/** What is stored about requests, and for how long. */
+export interface RecordsPolicy {
+  /** How many days decisions and refused requests are kept. */
+  readonly days: number;
+  /** How many days entries of the audit trail are kept; null: forever. */
+  readonly trailDays: number | null;
+  /** Keys of a request's `metadata` that its decision record stores. */
+  readonly metadata: readonly string[];
+  /** Which texts of requests and answers are stored; null for none. */
+  readonly content: ContentPolicy | null;
+  /**
+   * Whether reports name the sessions and agents of a key; null for no key. If the condition throws, reports do not name the sessions and
+   * agents.
+   */
+  readonly reportedRuns: ((scope: LimitScope) => boolean) | null;
 }
 
 export interface GatewayPolicy extends AdmissionPolicy {

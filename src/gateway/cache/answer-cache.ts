@@ -150,7 +150,7 @@ export class AnswerCache {
     seal: AnswerSeal,
     { keyId, user }: Pick<Caller, 'keyId' | 'user'>,
     { bytesMax, ttlMs }: Pick<CachePolicy, 'bytesMax' | 'ttlMs'>,
-    { recordDays }: Pick<PolicySnapshot, 'recordDays'>,
+    { days }: Pick<PolicySnapshot['records'], 'days'>,
   ): void {
     const { store, now } = this.#parts;
     const stored = now();
@@ -158,7 +158,7 @@ export class AnswerCache {
     const answer = seal.seal(`${JSON.stringify(head)}\n${text}`, nameText(name));
     const bytes = bytesOnDisk(answer.length);
     if (bytes > bytesMax * EVICT_SHARE) return;
-    const expires = stored + Math.min(ttlMs, recordDays * DAY_MS);
+    const expires = stored + Math.min(ttlMs, days * DAY_MS);
     store.defer(store.cache.keep({ name, keyId, userId: user ?? null, stored, expires, used: stored, answer }));
     this.#bytes += bytes;
     if (this.#bytes < bytesMax * EVICT_SHARE) return;

@@ -33,7 +33,7 @@ export class AnswerRecorder implements ExchangeRecorder {
 
   constructor(gateway: Gateway, runnable: RunnableRequest, context: RequestContext) {
     const { request, decision, caller, runtime, history } = runnable;
-    const { content } = runtime.snapshot;
+    const { content } = runtime.snapshot.records;
     this.#gateway = gateway;
     this.#runnable = runnable;
     this.#context = context;

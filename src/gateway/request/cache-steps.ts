@@ -215,7 +215,7 @@ async function store(
   if (verdicts.some(({ side, action, failed }) => side === 'output' && (failed || action !== 'flag'))) return;
   for (const [at, entry] of recorded.entries().entries()) {
     if (at > 0 && at % TOGETHER === 0) await setImmediate();
-    gateway.cache.keep(names[at]!, entry, seal, terms.caller, policy, prepared.runtime.snapshot);
+    gateway.cache.keep(names[at]!, entry, seal, terms.caller, policy, prepared.runtime.snapshot.records);
   }
 }
 

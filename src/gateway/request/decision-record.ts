@@ -49,12 +49,12 @@ const NO_CONTEXT: RecordedContext = {
 export function recordedOf(
   { stream, routing }: Pick<ModelRequest, 'stream' | 'routing'>,
   { keyId, labels, team = null, user = null }: RecordedCaller,
-  { recordedMetadata }: Pick<PolicySnapshot, 'recordedMetadata'>,
+  { records }: { readonly records: Pick<PolicySnapshot['records'], 'metadata'> },
   { work, client: { sentBy }, requestNumber: request }: RecordedContext = NO_CONTEXT,
 ): RecordedInputs {
   const { session, agent, parentAgent } = work.run;
-  const isRecorded = recordedMetadata.length > 0 && routing.metadata != null;
-  const metadata = isRecorded ? pickMetadata(routing.metadata, recordedMetadata) : NO_METADATA;
+  const isRecorded = records.metadata.length > 0 && routing.metadata != null;
+  const metadata = isRecorded ? pickMetadata(routing.metadata, records.metadata) : NO_METADATA;
   return { keyId, team, user, stream, labels, metadata, session, agent, parentAgent, sentBy, request };
 }
 

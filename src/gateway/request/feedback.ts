@@ -105,7 +105,7 @@ function checkAnswered(record: DecisionRecord): void {
 }
 
 /** @throws SignalboxError for a decision whose record will soon be deleted */
-function checkAge({ id }: DecisionRecord, { recordDays: days }: PolicySnapshot, now: number): void {
+function checkAge({ id }: DecisionRecord, { records: { days } }: PolicySnapshot, now: number): void {
   if (now - timeOfId(id) <= days * DAY_MS) return;
   throw new SignalboxError(
     'feedback_window_over',

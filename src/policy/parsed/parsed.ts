@@ -34,7 +34,6 @@ import { readPublicUrl } from '../sections/sign-in.ts';
 import { type PolicyFile, parseFile, type YamlReader } from '../yaml/parse.ts';
 import { placeAt, toData, valueAt } from '../yaml/tree.ts';
 import { type AliasDraft, agentAliases, draftAliases } from './aliases.ts';
-import { contentMatch, draftContent, reportedRunsMatch } from './contents.ts';
 import { checkTiers } from './ladders.ts';
 import { mergeFiles } from './merge.ts';
 import { draftSections, readValues, SECTIONS } from './sections.ts';
@@ -152,9 +151,6 @@ function checkSections(context: CheckContext) {
     people,
     budgets,
     own,
-    /** Selects the requests whose texts are stored; null for all requests, or if no texts are stored. */
-    contentMatch: contentMatch(context),
-    reportedRuns: reportedRunsMatch(context),
     publicUrl,
     cases: draftCases(money, names),
     /**
@@ -237,11 +233,10 @@ function readSettings(
     ...values
   }: ReturnType<typeof readValues>,
 ) {
-  const records = checkSection('records', SECTIONS.records, context);
   const metrics = checkSection('metrics', SECTIONS.metrics, context);
   const escalation = checkSection('escalate', SECTIONS.escalate, context);
   const console = checkSection('console', SECTIONS.console, context);
-  if (!records || !metrics || !console || !escalation) return null;
+  if (!metrics || !console || !escalation) return null;
   return {
     ...values,
     /** Whether a required language that no model declares excludes no model. */
@@ -251,11 +246,6 @@ function readSettings(
     keyLabel: metrics.key_label ?? null,
     console: console.enabled,
     traceUrl: console.trace_url ?? null,
-    recordDays: records.retention_days,
-    trailDays: records.trail_retention_days ?? null,
-    recordedMetadata: records.metadata,
-    /** Which texts of requests are stored; null for none. */
-    content: draftContent(records),
   };
 }
 

@@ -13,7 +13,6 @@ import { CaseText } from '../schema/case.ts';
 import { ContractText } from '../schema/model.ts';
 import { OrganizationText, TeamText } from '../schema/people.ts';
 import { ProviderText, SelectorText, TaskText } from '../schema/policy.ts';
-import { RecordsText } from '../schema/records.ts';
 import { ConstraintText, PluginText, PreferenceText } from '../schema/rules.ts';
 import { ConsoleText, PublicUrlText } from '../schema/sign-in.ts';
 import { TrafficText } from '../schema/traffic.ts';
@@ -22,6 +21,7 @@ import { ALERTS } from '../sections/alerts.ts';
 import { CACHE } from '../sections/cache.ts';
 import { GATEWAY } from '../sections/gateway.ts';
 import { RATE_LIMITS } from '../sections/rate-limits.ts';
+import { RECORDS } from '../sections/records.ts';
 import {
   BY_KEY,
   type DraftContext,
@@ -63,10 +63,7 @@ export const LANGUAGE = {
     }),
   ),
   gateway: GATEWAY,
-  records: section(RecordsText, 'it decides which texts of callers are stored, and how long evidence is kept', [
-    'Run',
-    '../operate/privacy.md',
-  ]),
+  records: RECORDS,
   providers: section(mapOf(ProviderText, 'Name → provider.'), BY_KEY, ['Serve', 'language.md#providers']),
   models: ordinary(ModelsText, ['Serve', 'language.md#models']),
   prices: ordinary(mapOf(ContractText, 'Provider → what your contract changes in its prices.'), [

@@ -61,8 +61,14 @@ export interface OwnSection<Text extends TSchema, Draft, Made> extends Section<T
  */
 export const defineSection = <Text extends TSchema, Draft, Made>(section: OwnSection<Text, Draft, Made>) => section;
 
-/** Returns a map of settings of which the policy states none. */
-function defaultsOf<Text extends TObject>(text: Text, { start }: CheckContext): Static<Text> {
+/** Checks a map of settings. A wrong map, whose mistakes are reported, has its defaults. */
+export function settingsOf<Text extends TObject>(
+  text: Text,
+  subject: Subject,
+  { start, report }: CheckContext,
+): Static<Text> {
+  const stated = checkValue(text, subject, report);
+  if (stated !== null) return stated;
   const defaults = checkValue(text, { path: '', tree: emptyMap(start), place: start }, new Report());
   if (defaults === null) throw new Error('a section of settings needs a default for each key');
   return defaults;
@@ -82,9 +88,7 @@ export const defineSettings = <Text extends TObject, Made>({
   ...section,
   draft(context, name) {
     const subject = sectionSubject(name, context);
-    // A wrong section, whose mistakes were reported, has its defaults.
-    const stated = checkValue(section.text, subject, context.report) ?? defaultsOf(section.text, context);
-    return read(stated, subject, context.report);
+    return read(settingsOf(section.text, subject, context), subject, context.report);
   },
   *compile(settings) {
     yield;

@@ -53,7 +53,7 @@ async function tell(caller: Caller, query: TrafficQuery) {
       idsOf: async (of) => infos.flatMap(({ id, name }) => ('name' in of && name === of.name ? [id] : [])),
       idsWhere: (matches) => infos.filter(matches).map(({ id }) => id),
     },
-    policy: () => ({ budgets: [], reportedRuns: null }),
+    policy: () => ({ budgets: [], records: { reportedRuns: null } }),
   });
   const principal = { caller, actor: { kind: 'cli' as const, name: 'a', from: null } };
   const sources = { store, sight, nameOf: () => null, now: NOON };

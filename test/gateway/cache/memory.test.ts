@@ -65,7 +65,7 @@ function cacheWith(turns: AnswerTurns, note: (bytes: number) => void = () => {})
     return open(sealed, bound);
   };
   const keep = (name: Uint8Array, text: string) =>
-    cache.keep(name, { decision: 1, text }, seal, { keyId: 'key' }, LIMITS, { recordDays: 1 });
+    cache.keep(name, { decision: 1, text }, seal, { keyId: 'key' }, LIMITS, { days: 1 });
   return { cache, seal, rows, reads, keep };
 }
 

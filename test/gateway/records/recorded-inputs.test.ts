@@ -6,7 +6,7 @@ const caller = { keyId: 'k', labels: { team: 'search' }, team: 'team_1', user: n
 
 test('a record stores `stream` and the labels, and only the metadata keys that the policy lists, redacted', () => {
   const metadata = { team: 'red', mail: 'write to ada@example.com', secret: 'mine' };
-  const policy = { recordedMetadata: ['team', 'mail', 'absent'] };
+  const policy = { records: { metadata: ['team', 'mail', 'absent'] } };
   expect(recordedOf(chatRequest({ stream: true, metadata }), caller, policy)).toEqual({
     ...caller,
     stream: true,
@@ -21,7 +21,7 @@ test('a record stores `stream` and the labels, and only the metadata keys that t
 
 test('a record stores no metadata unless the policy lists a key', () => {
   const request = chatRequest({ metadata: { team: 'red' } });
-  expect(recordedOf(request, caller, { recordedMetadata: [] })).toEqual({
+  expect(recordedOf(request, caller, { records: { metadata: [] } })).toEqual({
     ...caller,
     stream: false,
     session: null,
@@ -31,5 +31,5 @@ test('a record stores no metadata unless the policy lists a key', () => {
     request: null,
     metadata: {},
   });
-  expect(recordedOf(chatRequest(), caller, { recordedMetadata: ['team'] }).metadata).toEqual({});
+  expect(recordedOf(chatRequest(), caller, { records: { metadata: ['team'] } }).metadata).toEqual({});
 });

@@ -1,7 +1,12 @@
-import { Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import { closed, optional, text, whole, word } from '../../core/define/fields.ts';
 import { expression } from '../../core/define/policy-words.ts';
-import { REDACTIONS, type Redaction } from '../../core/policy/content.ts';
+import { type ContentPolicy, REDACTIONS, type Redaction } from '../../core/policy/content.ts';
+import type { RecordsPolicy } from '../../core/policy/snapshot.ts';
+import { budgetViewOf, limitViewOf } from '../cel/types.ts';
+import { expressionAt } from '../check/rule-drafts.ts';
+import { sectionSubject } from '../check/section-checks.ts';
+import { type DraftContext, defineSection, type SectionContext, settingsOf } from './section-definition.ts';
 
 const REDACTED: Readonly<Record<Redaction, string>> = {
   email: 'Addresses of e-mail.',
@@ -49,7 +54,7 @@ const ContentText = closed('Stores texts of prompts and answers. Default: Signal
   retention_days: whole('How many days the texts are stored.', { minimum: 1, maximum: 365, default: 7 }),
 });
 
-export const RecordsText = closed('The data that Signalbox stores about requests, and for how long.', {
+const RecordsText = closed('The data that Signalbox stores about requests, and for how long.', {
   retention_days: whole('How many days decisions and refused requests are stored.', {
     minimum: 1,
     maximum: 3650,
@@ -78,3 +83,43 @@ export const RecordsText = closed('The data that Signalbox stores about requests
   ),
   content: Type.Optional(ContentText),
 });
+
+/** The section `records`. */
+export const RECORDS = defineSection({
+  text: RecordsText,
+  guard: 'it decides which texts of callers are stored, and how long evidence is kept',
+  page: ['Run', '../operate/privacy.md'],
+  draft: draftRecords,
+  *compile({ content, ...records }, { check }: SectionContext): Generator<undefined, RecordsPolicy> {
+    yield;
+    const match = check.condition(records.contentMatch, 'budget');
+    const runs = check.condition(records.reportedRuns, 'limit');
+    return {
+      ...records.kept,
+      content: content && { ...content, match: match && ((scope) => match.run(budgetViewOf(scope))) },
+      reportedRuns: runs && ((scope) => runs.run(limitViewOf(scope))),
+    };
+  },
+});
+
+/** Checks the section without its conditions. They are checked separately, so that other mistakes do not hide theirs. */
+function draftRecords(context: DraftContext, name: string) {
+  const subject = sectionSubject(name, context);
+  const { retention_days: days, trail_retention_days, metadata, content } = settingsOf(RecordsText, subject, context);
+  return {
+    kept: { days, trailDays: trail_retention_days ?? null, metadata },
+    content: content === undefined ? null : draftContent(content),
+    contentMatch: expressionAt(subject, 'content', 'match'),
+    reportedRuns: expressionAt(subject, 'reported_runs'),
+  };
+}
+
+function draftContent({ keep, redact, retention_days: days, readable_by: readers }: Static<typeof ContentText>) {
+  return {
+    keepsPrompt: keep.includes('prompt'),
+    keepsAnswer: keep.includes('answer'),
+    redact,
+    days,
+    isOwnReadable: readers === 'own',
+  } satisfies Omit<ContentPolicy, 'match'>;
+}
