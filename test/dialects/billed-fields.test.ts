@@ -46,6 +46,7 @@ const BILLED: Readonly<
       ['prediction', { prediction: { type: 'content', content: 'x' } }],
       ['best_of', { best_of: 3 }],
       ['prompt_cache_options', { prompt_cache_options: { ttl: '12h' } }],
+      ['prompt_cache_options', { prompt_cache_options: { ttl: '7d' } }],
       ['messages[0].content[0].prompt_cache_breakpoint', chatOf({ type: 'text', text: 'Hi' })],
       [
         'messages[0].content[0].prompt_cache_breakpoint',

@@ -55,6 +55,8 @@ const PROMISED = { required: ['input_tokens', 'output_tokens', 'total_tokens'] }
 /** OpenAI's input and output counts include all other counts of tokens. */
 function usageOf(usage: Json, searches: number): Usage {
   const details = objectOf(usage.input_tokens_details);
+  const written = numberOf(details.cache_write_tokens);
+  const longWritten = numberOf(objectOf(details.cache_write_tokens_details).ttl_12h_tokens);
   return canonicalUsage(
     {
       input: numberOf(usage.input_tokens) ?? 0,
@@ -62,7 +64,8 @@ function usageOf(usage: Json, searches: number): Usage {
       reasoning: numberOf(objectOf(usage.output_tokens_details).reasoning_tokens),
       units: {
         cached_input: numberOf(details.cached_tokens),
-        cache_write: numberOf(details.cache_write_tokens),
+        cache_write: written === undefined ? undefined : written - (longWritten ?? 0),
+        cache_write_12h: written ? longWritten : undefined,
         'tool_use/web_search': searches,
       },
     },

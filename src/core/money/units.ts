@@ -57,6 +57,18 @@ const TABLE = {
       0.5,
     ],
   },
+  cache_write_12h: {
+    side: 'input',
+    rateOf: 'cache_write',
+    asked: { ttl: '12h', what: 'writing to the cache for 12 hours' },
+    figure: 'cache_write',
+    label: 'Written to the cache for 12 hours',
+    metric: 'input_cache_write_12h',
+    price: [
+      'USD per 1M input tokens written to the cache for 12 hours. Default: no price, so a request that needs it cannot draw on a budget or balance.',
+      0.5,
+    ],
+  },
   audio_input: {
     side: 'input',
     rateOf: 'input',
