@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { StreamPart } from '../../contract/parts.ts';
 import { separateParts } from '../../contract/text-run.ts';
+import { currentUsage } from '../../core/accounting/former.ts';
 import type { Receipt } from '../../core/decision/answer.ts';
 import { ERROR_CODES, SignalboxError } from '../../core/errors.ts';
 import { isObject } from '../../core/json/object.ts';
@@ -46,6 +47,7 @@ function storedPart(part: StreamPart): unknown {
 function partOf(stored: unknown): StreamPart {
   if (typeof stored === 'string') return { type: 'text', choice: 0, text: stored };
   if (!isPart(stored)) throw new Error('a stored answer has something that is no part');
+  if (stored.type === 'usage') return { ...stored, usage: currentUsage(stored.usage) };
   if (stored.type !== 'passthrough' || stored.json === undefined) return stored;
   const event: unknown = JSON.parse(stored.json);
   if (!isObject(event)) throw new Error('a stored answer has an event that is no object');
@@ -91,7 +93,8 @@ export function replayedAnswer(decision: number, text: string, { pace, leave } =
   const endAt = text.lastIndexOf('\n') + 1;
   const end: unknown = JSON.parse(text.slice(endAt));
   if (!endLineForm.accepts(end) || !isReceipt(end.receipt)) return null;
-  const { created, model, inputTokens, receipt, error: stored } = end;
+  const { created, model, inputTokens, error: stored } = end;
+  const receipt = { ...end.receipt, usage: currentUsage(end.receipt.usage) };
   const code = stored && ERROR_CODES.find((one) => one === stored.code);
   if (code === undefined) return null;
   const error = stored && code && new SignalboxError(code, stored.message, stored.info);

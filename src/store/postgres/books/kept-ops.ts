@@ -1,3 +1,4 @@
+import { currentUsage } from '../../../core/accounting/former.ts';
 import type { Microcredits } from '../../../core/money/credits.ts';
 import type { LedgerOp, OpResult } from '../../books.ts';
 import { type Spool, type SpooledUnit, spooledRows } from '../../spool/spool.ts';
@@ -32,12 +33,20 @@ const encodeCall = ({ ops, also }: KeptCall): SpooledUnit => [
  * @param statements the statements that a spool may contain, found by the names under which the spool stores the statements
  */
 export const decodeCall = (unit: SpooledUnit, statements: readonly Statement[]): KeptCall => ({
-  ops: unit.flatMap(({ name, params: [json] }) => (name === OPERATION ? [JSON.parse(String(json)) as LedgerOp] : [])),
+  ops: unit.flatMap(({ name, params: [json] }) =>
+    name === OPERATION ? [currentOp(JSON.parse(String(json)) as LedgerOp)] : [],
+  ),
   also: unit.flatMap(({ name, params }) => {
     const statement = statements.find(({ spooledAs }) => spooledAs === name);
     return statement ? [write(statement, ...params)] : [];
   }),
 });
+
+/** An earlier build may have written the operation, with another form of its usage. */
+const currentOp = (op: LedgerOp): LedgerOp =>
+  (op.kind === 'post' || op.kind === 'settle') && op.entry
+    ? { ...op, entry: { ...op.entry, usage: currentUsage(op.entry.usage) } }
+    : op;
 
 /** @returns the holds that a spool settles, by ID, each with the cost of its final charge, microcredits */
 export const settledBy = (units: readonly SpooledUnit[]): ReadonlyMap<number, Microcredits> =>

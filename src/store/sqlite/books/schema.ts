@@ -4,7 +4,7 @@ import { BASELINE, type Migrations } from '../statement.ts';
 /**
  * Amounts are microcredits, times ms since 1970. Values that repeat from row to row (the caller, the model at a price) are in separate
  * tables and referred to by number; the same value may have several numbers. No request updates a row or maintains an index: each request
- * appends two rows of integers. `spend` and `balances` sum the journal up to `checkpoint.through`. `spend` and `balances` are brought up to
+ * appends two rows: of integers, and the second one with a bill. `spend` and `balances` sum the journal up to `checkpoint.through`. `spend` and `balances` are brought up to
  * date every few seconds, together with the list of open reservations, so a starting server reads only later rows.
  */
 export const ledgerMigrations: Migrations = {
