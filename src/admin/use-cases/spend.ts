@@ -91,18 +91,19 @@ const ROWS_MAX = 50;
  */
 export async function spendOf(by: Principal, sources: SpendSources, query: SpendQuery) {
   const wanted = read(by, query, sources.now);
-  const isTraffic = hasTraffic(wanted);
-  const isCounted = isTraffic || query.count === 'true' || isFast(wanted);
+  const groupings = hasTraffic(wanted) ? null : groupingsOf(wanted);
+  const isCounted = groupings === null || query.count === 'true' || isFast(wanted);
   const days = daysOf(wanted);
-  const found = isTraffic
-    ? await fromTraffic(by, sources, wanted)
-    : isCounted
-      ? await fromLedger(by, sources, wanted, days)
-      : NOTHING_FOUND;
+  const found =
+    groupings === null
+      ? await fromTraffic(by, sources, wanted)
+      : isCounted
+        ? await fromLedger(by, sources, wanted, groupings, days)
+        : NOTHING_FOUND;
   const { timeZone, isByMonth } = wanted;
   const nameOfMonth = (time: number) => dateOf(time, timeZone).toString().slice(0, 7);
   return {
-    source: isTraffic ? ('traffic' as const) : ('ledger' as const),
+    source: groupings === null ? ('traffic' as const) : ('ledger' as const),
     from: days.from.toString(),
     to: days.to.toString(),
     timeZone,
@@ -142,7 +143,7 @@ function spenderIn(text: string): Spender {
 /** Whether traffic has the figures. It has one dimension, months of UTC, and of a key its models and of a model its keys. */
 function hasTraffic({ by, and, of, isByMonth, timeZone, reach }: Wanted): boolean {
   // Only traffic has tasks, and it refuses callers who may not see them.
-  if (by === 'task') return true;
+  if (by === 'task') return and === null && of === null;
   const isSeen = reach === 'all' || by === 'key' || by === 'model' || (by === 'team' && reach === 'team');
   if (!isSeen || and !== null) return false;
   if (isByMonth) return of === null && timeZone === 'UTC';
@@ -214,10 +215,13 @@ function stepOf({ period: { from, to }, timeZone }: Wanted) {
   return { step: 'day', timeZone: isWhole ? timeZone : 'UTC' } as const;
 }
 
-async function fromLedger(by: Principal, sources: SpendSources, wanted: Wanted, days: UsagePeriod): Promise<Found> {
-  const { of, and, isByMonth, timeZone } = wanted;
-  const dimensions = [wanted.by, ...(and ? [and] : [])].map(booked);
-  const groupings = [...(isByMonth ? (['month'] as const) : []), ...(of ? [booked(of.dimension)] : []), ...dimensions];
+async function fromLedger(
+  by: Principal,
+  sources: SpendSources,
+  { of, isByMonth, timeZone }: Wanted,
+  { dimensions, groupings }: LedgerGroupings,
+  days: UsagePeriod,
+): Promise<Found> {
   const filter = filterOf(of, sources);
   const groupsIn = async (period: UsagePeriod) => {
     const { groups } = await sources.report(by, { ...period, by: groupings, ...filter }, sources.sight);
@@ -253,12 +257,28 @@ async function fromLedger(by: Principal, sources: SpendSources, wanted: Wanted, 
   return { total, rows: [...rows.values()], times };
 }
 
-/** A dimension of the ledger. @throws SignalboxError for tasks, which only traffic has */
-function booked(dimension: SpendDimension): Exclude<SpendDimension, 'task'> {
-  return dimension === 'task'
-    ? refuse('by', 'The ledger has no tasks, so spend by task has one dimension.')
-    : dimension;
+type LedgerDimension = Exclude<SpendDimension, 'task'>;
+
+/** How the ledger groups charges for a query. */
+interface LedgerGroupings {
+  /** The dimensions of the rows, which are the last groupings. */
+  readonly dimensions: readonly LedgerDimension[];
+  readonly groupings: readonly ('month' | LedgerDimension)[];
 }
+
+/** @throws SignalboxError for tasks, which only traffic has */
+function groupingsOf({ by, and, of, isByMonth }: Wanted): LedgerGroupings {
+  const dimensions = [by, ...(and ? [and] : [])].map(booked);
+  return {
+    dimensions,
+    groupings: [...(isByMonth ? (['month'] as const) : []), ...(of ? [booked(of.dimension)] : []), ...dimensions],
+  };
+}
+
+const booked = (dimension: SpendDimension): LedgerDimension =>
+  dimension === 'task'
+    ? refuse('by', 'The ledger has no tasks, so spend by task is known only without `and` and `of`.')
+    : dimension;
 
 /** The filter of the ledger for a spender. Groups are also compared, because the ledger has no filter for providers and for none. */
 function filterOf(of: Spender | null, { ownersOf }: SpendSources): Omit<UsageQuery, keyof UsagePeriod | 'by'> {
