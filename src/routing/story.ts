@@ -141,15 +141,22 @@ function figuresOf({ quality, countedQuality, costCredits, latencyMs }: Candidat
 
 const qualityFigure = (quality: number) => figure(quality, 'share', shownQuality(quality));
 
-/** Says whether another eligible model would have been cheaper and better. */
+/** Says whether another eligible model would have been cheaper or better, and which. */
 function candidatesWords(choice: CandidateEntry, ranked: readonly CandidateEntry[]): Parts {
-  const isBeaten = ranked.some(
+  const beating = ranked.find(
     ({ costCredits: cost, countedQuality: quality }) =>
       (cost < choice.costCredits && quality >= choice.countedQuality) ||
       (cost <= choice.costCredits && quality > choice.countedQuality),
   );
-  const place = isBeaten ? 'another model was cheaper and better' : 'no other model was both cheaper and better';
+  const place = beating
+    ? words`${model(beating.model)} was ${leadOver(beating, choice)}`
+    : 'no other model was both cheaper and better';
   return words`Of ${ranked.length} models that could serve the request, ${place}.`;
+}
+
+function leadOver({ costCredits: cost, countedQuality: quality }: CandidateEntry, choice: CandidateEntry): string {
+  if (cost === choice.costCredits) return 'better at the same cost';
+  return quality === choice.countedQuality ? 'cheaper and as good' : 'cheaper and better';
 }
 
 /** Says what decides the order of the eligible models. */

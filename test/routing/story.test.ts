@@ -219,6 +219,17 @@ describe('a story', () => {
     ]);
   });
 
+  test('names a model that was better or cheaper than the choice, and says which of the two', () => {
+    const quick = { latency: { ttftMs: 10, outputTokensPerSecond: 1_000 } };
+    const weights = { cost: 0, quality: 0, latency: 1 };
+    const lineWith = (other: Parameters<typeof model>[1]) =>
+      tell(facts({ weights }), snapshot([model('quick', { q: 0.7, ...quick }), model('other', other)]))[3];
+    const start = 'Of 2 models that could serve the request, other was';
+    expect(lineWith({ q: 0.8 })).toStartWith(`${start} better at the same cost. `);
+    expect(lineWith({ q: 0.7, cost: price(0.1, 0.4) })).toStartWith(`${start} cheaper and as good. `);
+    expect(lineWith({ q: 0.8, cost: price(0.1, 0.4) })).toStartWith(`${start} cheaper and better. `);
+  });
+
   test('names each state of health', () => {
     const two = snapshot([model('a', { q: 0.9 }), model('b', { q: 0.7 })]);
     const out = (state: keyof typeof HEALTH) => {
