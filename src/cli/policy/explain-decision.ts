@@ -52,10 +52,14 @@ function decisionText(explanation: Explanation, terminal: boolean): string {
     paragraphs([head, ...textsOf(sentences.filter(isFirst))], terminal),
     ...(certificate ? [certificateText(certificate, terminal)] : []),
     ...(reasons.length > 0 ? [paragraphs(textsOf(reasons), terminal)] : []),
-    ...(outcome ? [attemptsText(outcome, terminal), paragraphs(textsOf(sentences.filter(isLast)), terminal)] : []),
+    ...(outcome && hasAttempts(outcome) ? [attemptsText(outcome, terminal)] : []),
+    ...(outcome ? [paragraphs(textsOf(sentences.filter(isLast)), terminal)] : []),
   ];
   return parts.join('\n');
 }
+
+/** Whether a model was called or skipped; the cache answers without. */
+const hasAttempts = ({ attempts, full = [] }: DecisionOutcome): boolean => attempts.length + full.length > 0;
 
 function attemptsText({ attempts, full }: DecisionOutcome, terminal: boolean): string {
   const isSpread = attempts.some(({ spread }) => spread !== undefined);

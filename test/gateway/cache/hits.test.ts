@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
-import { waitFor } from '../../support/answers.ts';
+import { answerOf, waitFor } from '../../support/answers.ts';
 import { connect, type Deaf, end, isAnswered, requestText, statusesOf } from '../../support/deaf-connections.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
@@ -69,6 +69,17 @@ test.each([
     end([health, ...hits]);
   },
 );
+
+test('`policy explain --decision` names the repeated decision of a hit, and lists no attempts', async () => {
+  const { miss, hit } = await missAndHit(upstream, () => plain.post('/v1/chat/completions', bodyOf('Say once.')));
+  const [first, repeated] = await Promise.all([answerOf(miss), answerOf(hit)]);
+  const out = await waitFor(async () => {
+    const result = await plain.run('policy', 'explain', '--decision', repeated.platform.decision_id);
+    return result.err === '' ? result.out : null;
+  });
+  expect(out).toContain(`an equal request, ${first.platform.decision_id}.`);
+  expect(out).not.toMatch(/^attempt /m);
+});
 
 test('hits share the memory for answers until their callers have read them or disconnected, and a model answers the others', async () => {
   upstream.behave({ text: Array<string>(PIECES).fill('x') });
