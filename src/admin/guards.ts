@@ -1,6 +1,7 @@
 import * as f from '../core/define/fields.ts';
 import { refuse } from '../core/errors.ts';
 import type { GuardRule } from '../core/policy/guards.ts';
+import { plural } from '../core/text/text.ts';
 import { DAY_MS } from '../core/time/clock.ts';
 import type { GuardHealth } from '../gateway/guards/guard-health.ts';
 import { COUNTED_INPUT, type DecisionReader, keysIn } from './decisions.ts';
@@ -61,7 +62,7 @@ export const listGuards = operationsOn<GuardServices>()({
     sum: ({ from, to, counted_from, requests }: Report) => {
       const start = counted_from ?? from;
       const more = counted_from === null ? '' : ' Earlier requests of the period are not counted.';
-      return `${requests} requests from ${f.minuteText(start)} to ${f.minuteText(to)}.${more}\n`;
+      return `${plural(requests, 'request')} from ${f.minuteText(start)} to ${f.minuteText(to)}.${more}\n`;
     },
   },
   errors: ['rate_limit_exceeded', 'overloaded'],

@@ -139,6 +139,7 @@ describe('what guards find', () => {
     const offline: Page = await run('guards', 'list', '--offline');
     expect(countsOf(offline)).toEqual(countsOf({ ...offline, data }));
     expect(offline.data.every(({ guard }) => guard === null)).toBe(true);
+    expect((await box.run('guards', 'list', '--key', keys.birds!.id)).out).toMatch(/^1 request from /m);
     for (const flags of [[], ['--offline']]) {
       const page: Listed = await run('decisions', 'list', '--guard', 'falcon', '--finding', 'flag', ...flags);
       expect(page.data.map(({ id }) => id)).toEqual([ids.flagged!, ids.masked!]);
