@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { isObject } from '../json/object.ts';
-import { OPERATION_NAMES } from '../kinds/operations.ts';
+import { OPERATION_NAMES, type Operation } from '../kinds/operations.ts';
 import { nullable, onlyNull, textMembers } from '../schema/nullable.ts';
 import { ChatRequest } from './chat-request.ts';
 import { Dimensions, Input } from './embedding-query.ts';
@@ -91,6 +91,9 @@ export type RouteRequest = Static<typeof RouteRequest>;
 /** Whether a body of `POST /v1/route` is a chat request rather than a route query. */
 export const isRouteChat = (body: unknown): boolean => isObject(body) && body.messages != null;
 
-/** Whether a checked body asks for a recommendation for embeddings. */
-export const isEmbeddingQuery = (body: RouteRequest): body is RouteQuery =>
-  'operation' in body && body.operation === 'embed';
+/** An operation for which a route query has no conversation. */
+export type QueriedOperation = Exclude<Operation, 'chat'>;
+
+/** Whether a checked body asks for a recommendation for another operation than chats. */
+export const isOperationQuery = (body: RouteRequest): body is RouteQuery & { readonly operation: QueriedOperation } =>
+  'operation' in body && OPERATION_NAMES.some((name) => name !== 'chat' && name === body.operation);

@@ -2,7 +2,12 @@ import { EMBEDDING_NAMES, FIELD_NAMES } from '../../contract/field-names.ts';
 import { type ChatRequest, KNOWN_FIELDS } from '../../core/api/chat-request.ts';
 import { inputsOf } from '../../core/api/embedding-query.ts';
 import { extrasOf } from '../../core/api/extras.ts';
-import { isEmbeddingQuery, type RouteQuery, type RouteRequest } from '../../core/api/route-query.ts';
+import {
+  isOperationQuery,
+  type QueriedOperation,
+  type RouteQuery,
+  type RouteRequest,
+} from '../../core/api/route-query.ts';
 import { routingOf, sentFallbacks } from '../../core/api/routing-fields.ts';
 import type { Members } from '../../core/json/original.ts';
 import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/request/conversation.ts';
@@ -43,7 +48,7 @@ function runOf(body: ChatBody & Members, headers: Headers): RunNames {
  * @param body checked, without nulls
  */
 export const readRouteRequest = (body: RouteRequest): ModelRequest =>
-  isEmbeddingQuery(body) ? modelRequest(body, ROUTE_EMBEDDINGS) : modelRequest(body, ROUTE);
+  isOperationQuery(body) ? modelRequest(body, ROUTE_QUERIES[body.operation]) : modelRequest(body, ROUTE);
 
 /** The field names for a caller who sends `max_completion_tokens` instead of `max_tokens`. */
 const NEWER_NAMES: FieldNames = { ...FIELD_NAMES, outputTokensMax: 'max_completion_tokens' };
@@ -78,6 +83,8 @@ const ROUTE_EMBEDDINGS: RequestReader<RouteQuery> = {
   inputs: ({ input }) => inputsOf(input),
   dimensions: ({ dimensions }) => dimensions,
 };
+
+const ROUTE_QUERIES: Readonly<Record<QueriedOperation, RequestReader<RouteQuery>>> = { embed: ROUTE_EMBEDDINGS };
 
 function settingsOf(body: ChatBody): ModelSettings {
   return {
