@@ -179,17 +179,9 @@ function unpackFacts(values: readonly unknown[]): Facts {
   return { named: pinned ? [facts.model] : null, pdfs: 0, ...facts, ...stated, ...(addOns && { addOns }) };
 }
 
-/**
- * Gives names to values by their position. No check is needed, because only `encodeBody` writes the values. A loop is used because the
- * counting of traffic decodes the outcome of each record, and `Object.fromEntries` takes five times as long.
- * @param usual the values of fields that a short list leaves out
- */
-function unpack<T>(
-  values: readonly unknown[],
-  fields: readonly (keyof T)[],
-  usual: Partial<Record<keyof T, unknown>> = {},
-): T {
-  const named: Partial<Record<keyof T, unknown>> = { ...usual };
+/** Gives names to values by their position, as `Packing.unpack` does. */
+function unpack<T>(values: readonly unknown[], fields: readonly (keyof T)[]): T {
+  const named: Partial<Record<keyof T, unknown>> = {};
   for (let i = 0; i < values.length; i++) named[fields[i]!] = values[i];
   return named as T;
 }
