@@ -138,7 +138,7 @@ export async function keysIn(key: string | undefined, sight: Sight) {
 }
 
 /** The filters by the sender and the model of a request. */
-export const REQUEST_FILTERS = {
+const REQUEST_FILTERS = {
   key: f.inCommand(
     f.text(
       'The ID or the name of the key, or the address of the wallet, that made the request. With a key with the scope `report`, only the name of the key.',
@@ -295,7 +295,7 @@ export const listRecords = operationsOn<DecisionReader>()({
 });
 
 /** The operation of `GET /admin/requests/{id}` and `signalbox decisions show`. */
-export const showRecord = operationsOn<RequestReader>()({
+const showRecord = operationsOn<RequestReader>()({
   name: 'decisions show',
   use: 'when a caller reports the `x-request-id` of an answer.',
   example: 'decisions show req_0a4x1wm3zj8',

@@ -184,7 +184,7 @@ export const listKeys = operation({
   },
 });
 
-export const showKey = operation({
+const showKey = operation({
   name: 'keys show',
   use: 'to see how much a key has left.',
   example: 'keys show k7mw2pq9x4ta',
@@ -252,7 +252,7 @@ export const makeKey = operation({
   },
 });
 
-export const alterKey = operation({
+const alterKey = operation({
   name: 'keys change',
   use: 'to change what a key may do, without a new secret.',
   example: 'keys change k7mw2pq9x4ta --budget 800/month --model gpt-6-luna',
@@ -307,7 +307,7 @@ const suspension =
   async ({ keys }: KeyServices, { by, id, now, tags }: Call) =>
     shownKey((await suspendKey(by, keys, id, isSuspended, tags)) ?? absent(), now);
 
-export const stopKey = operation({
+const stopKey = operation({
   name: 'keys suspend',
   use: 'to stop a key for a while, for example during an investigation.',
   example: 'keys suspend k7mw2pq9x4ta',
@@ -325,7 +325,7 @@ export const stopKey = operation({
   run: suspension(true),
 });
 
-export const resumeKey = operation({
+const resumeKey = operation({
   name: 'keys resume',
   use: 'to end the suspension of a key.',
   example: 'keys resume k7mw2pq9x4ta',
@@ -340,7 +340,7 @@ export const resumeKey = operation({
   run: suspension(false),
 });
 
-export const renewKey = operation({
+const renewKey = operation({
   name: 'keys rotate',
   use: 'to replace a secret regularly, or at once when it has leaked.',
   example: 'keys rotate k7mw2pq9x4ta --overlap 12h',
@@ -379,7 +379,7 @@ export const renewKey = operation({
   },
 });
 
-export const endKey = operation({
+const endKey = operation({
   name: 'keys revoke',
   use: 'when a key is no longer needed or must never work again.',
   example: 'keys revoke k7mw2pq9x4ta',
@@ -407,7 +407,7 @@ interface PrintedGrant {
   readonly balance: Readonly<Record<'granted_credits' | 'left_credits', number>> & { readonly left_usd: string | null };
 }
 
-export const grantCredits = operation({
+const grantCredits = operation({
   name: 'keys grant',
   use: 'to sell prepaid Credits.',
   example: 'keys grant k7mw2pq9x4ta 25 --note "invoice 1042"',

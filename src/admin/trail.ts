@@ -94,7 +94,7 @@ export const TRAIL_PERIOD = f.allOptional({
 });
 
 /** The operation of `GET /admin/trail` and `signalbox trail list`. */
-export const listEntries = operationsOn<TrailReader>()({
+const listEntries = operationsOn<TrailReader>()({
   name: 'trail list',
   use: 'to find out who changed a key, a policy or a user.',
   example: 'trail list --kind policy --from 2026-11-01',
@@ -235,7 +235,7 @@ export const TrailErasure = f.named('TrailErasure', 'An erasure of personal data
 });
 
 /** The operation of `POST /admin/trail/erase` and `signalbox trail erase`. */
-export const eraseEntries = operationsOn<TrailEraser>()({
+const eraseEntries = operationsOn<TrailEraser>()({
   name: 'trail erase',
   use: 'when a person asks for the deletion of personal data.',
   example: 'trail erase --by alice --yes',

@@ -132,7 +132,7 @@ const CSV = {
     'day,team_id,team_name,charges,input_tokens,output_tokens,credits,usd\r\n2026-11-20,team_8f2k,search,214,120400,31250,61.75,0.06175\r\n',
 };
 
-export const reportUsage = operation({
+const reportUsage = operation({
   name: 'ledger usage',
   use: 'to see who spent how much, and on which models.',
   example: 'ledger usage --month last --by team,model',
