@@ -7,7 +7,7 @@
  *
  * `ease`: an average model answers 6 of 10 hard requests well (a proof, an agent's turn in a large repository), 95 of 100 usual ones and 99
  * of 100 easy ones. These figures, the slopes and the mixtures were chosen so that they reproduce the pooled tests on ordinary requests in
- * `facts.json` (`npm run catalog -- --check` compares them): school algebra 97 of 100, labels 86 to 99, fields of listings 97, whole
+ * `facts.json` (`test/bench/catalog.test.ts` compares them): school algebra 97 of 100, labels 86 to 99, fields of listings 97, whole
  * listings 78, answers from documents 94.
  *
  * `slope`: if an answer must be worked out, ability counts fully (school algebra and extraction separate models at least as well as the

@@ -17,7 +17,7 @@ const COMMANDS = {
   'policy push': async () => (await import('./policy/push.ts')).policyPush,
   'policy history': null,
   'policy rollback': async () => (await import('./policy/push.ts')).policyRollback,
-  'catalog sync': async () => (await import('./catalog/catalog.ts')).catalogSync,
+  'catalog update': async () => (await import('./catalog/catalog.ts')).catalogUpdate,
   'ledger export': async () => (await import('./ledger/ledger.ts')).ledgerExport,
   'ledger reconcile': async () => (await import('./ledger/reconcile.ts')).ledgerReconcile,
   'ledger audit': async () => (await import('./ledger/ledger.ts')).ledgerAudit,

@@ -78,7 +78,7 @@ export interface CountMargin {
   readonly share: number;
 }
 
-/** The part of a wire adapter that reads the service's own list of models, for `signalbox catalog sync`. */
+/** The part of a wire adapter that reads the service's own list of models, for `signalbox catalog update`. */
 export interface ModelListAdapter {
   /** Headers of the request, in addition to the key. */
   readonly headers: Readonly<Record<string, string>>;

@@ -319,11 +319,14 @@ function servingIn({ models, wildcards }: Figured, providers: ReadonlyMap<string
 
 /** Warns once if the public figures that the policy's wildcards use are old. */
 function reviewPublicFigures({ wildcards }: Figured, facts: PublicFigures, today: string, report: Report): void {
-  const one = wildcards.find(({ service }) => service !== null && facts.ids(service).length > 0);
-  if (!one) return;
-  const { source, asOf } = facts;
+  const dated = wildcards.flatMap(({ service, place }) => {
+    const asOf = service === null ? null : facts.oldestOf(service);
+    return asOf === null ? [] : [{ place, asOf }];
+  });
+  const oldest = dated.sort((a, b) => (a.asOf < b.asOf ? -1 : 1))[0];
+  if (!oldest) return;
   const hint = 'upgrade Signalbox, or state the prices that you rely on in `models`';
-  const figure = { path: `public table ${source}`, place: one.place, asOf, isVerified: true, expected: '', hint };
+  const figure = { path: `public table ${facts.source}`, ...oldest, isVerified: true, expected: '', hint };
   reviewFigure(figure, today, report);
 }
 

@@ -5,7 +5,7 @@ import { FakeModelServer } from '../support/model-servers.ts';
 import { runHere } from '../support/run-here.ts';
 import { temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
-/** Tests `signalbox catalog sync` with imitations of model servers that an operator runs. */
+/** Tests `signalbox catalog update PROVIDER` with imitations of model servers that an operator runs. */
 const ollama = new FakeModelServer('ollama', [
   { name: 'smol:latest', capabilities: ['completion', 'tools'], inUse: 4_096 },
   {
@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 const sync = (provider: string, ...flags: readonly string[]) =>
-  runHere(['catalog', 'sync', provider, '--policies', folder, ...flags], ENV);
+  runHere(['catalog', 'update', provider, '--policies', folder, ...flags], ENV);
 
 test('an entry for each model of Ollama is complete, and says what its server says', async () => {
   const { code, out, err } = await sync('box');
@@ -48,8 +48,8 @@ test('a public model has the figures that Signalbox knows', async () => {
 });
 
 test('a path becomes a name, and the file that is printed is a valid policy', async () => {
-  const file = join(scratch, 'found.yaml');
-  expect((await sync('cpp', '--out', file)).code).toBe(0);
+  const file = join(scratch, 'found', 'cpp.yaml');
+  expect((await sync('cpp', '--write', join(scratch, 'found'))).code).toBe(0);
   const own = writePolicy({ 'policy.yaml': POLICY, 'found.yaml': await Bun.file(file).text() });
   const checked = await runHere(['policy', 'check', '--policies', own], ENV);
   rmSync(own, { recursive: true, force: true });

@@ -40,7 +40,7 @@ export interface Verdict {
 
 type ShippedFile = ReturnType<typeof shippedPolicy>[number];
 
-/** Returns the policy file of a user who keeps the entries of some models that `catalog sync` prints. */
+/** Returns the policy file of a user who keeps the entries of some models that `catalog update` prints. */
 function fileOf(models: readonly string[]): ShippedFile {
   const document = parseDocument(readFileSync(OWN_MODELS, 'utf8'));
   for (const id of MODELS) if (!models.includes(id)) document.deleteIn(['models', id]);

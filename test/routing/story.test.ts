@@ -225,9 +225,9 @@ describe('a story', () => {
     const lineWith = (other: Parameters<typeof model>[1]) =>
       tell(facts({ weights }), snapshot([model('quick', { q: 0.7, ...quick }), model('other', other)]))[3];
     const start = 'Of 2 models that could serve the request, other was';
-    expect(lineWith({ q: 0.8 })).toStartWith(`${start} better at the same cost. `);
-    expect(lineWith({ q: 0.7, cost: price(0.1, 0.4) })).toStartWith(`${start} cheaper and as good. `);
-    expect(lineWith({ q: 0.8, cost: price(0.1, 0.4) })).toStartWith(`${start} cheaper and better. `);
+    expect(lineWith({ q: 0.8 })).toStartWith(`${start} better at the same cost.`);
+    expect(lineWith({ q: 0.7, cost: price(0.1, 0.4) })).toStartWith(`${start} cheaper and as good.`);
+    expect(lineWith({ q: 0.8, cost: price(0.1, 0.4) })).toStartWith(`${start} cheaper and better.`);
   });
 
   test('names each state of health', () => {

@@ -65,7 +65,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     ],
     takes: ['keys.read', 'ledger.read', 'decisions.explain'],
   },
-  'catalog sync': { runs: ({ policies }) => [['far', '--policies', policies]], takes: [] },
+  'catalog update': { runs: ({ policies }) => [['far', '--policies', policies]], takes: [] },
   'plugin new': { runs: ({ out }) => [['strategy', 'mine', '--dir', out]], takes: [] },
   'plugin test': { runs: ({ out }) => [[`${out}/mine`, '--runs', '1']], takes: [] },
   'import litellm': { runs: ({ out }) => [[`${out}/litellm.yaml`, '--out', `${out}/imported`]], takes: [] },

@@ -97,3 +97,12 @@ const isAmounts = (value: unknown): value is Amounts => isObject(value) && Objec
 /** Returns the amount of a unit on a bill. @param unit `UnitKey` */
 export const billed = (bill: Bill | null, unit: string): number =>
   bill?.lines.find((line) => line.unit === unit)?.amount ?? 0;
+
+/** Returns the usage that a bill was made from. */
+export function usageOf({ input, output, reasoning, lines }: Bill): Usage {
+  const parts = lines.filter(({ unit }) => unit !== 'input' && unit !== 'output' && unit !== 'request');
+  return {
+    ...{ inputTokens: input, outputTokens: output, reasoningTokens: reasoning },
+    ...(parts.length > 0 && { units: Object.fromEntries(parts.map(({ unit, amount }) => [unit, amount])) }),
+  };
+}

@@ -5,54 +5,68 @@ import { ModelText, PriceText } from '../schema/model.ts';
 import { SameModels } from './same-model.ts';
 
 const { context_window, max_output, capabilities, temperature, released } = ModelText.properties;
-const { input, cached_input, cache_write, output, tiers } = PriceText.properties;
+const { input, cached_input, cache_write, cache_write_1h, output, tiers } = PriceText.properties;
 const closed = { additionalProperties: false };
 
 /**
- * A row of the table: keys of a model in a policy. The price in a row has no date and basis, because the table has one date and basis for
- * all rows.
+ * A row of the table: keys of a model in a policy. The price in a row has no date and basis, because the source of the row has the date,
+ * and all rows have one basis.
  */
 const RowText = Type.Object(
   {
-    price: Type.Object({ input, cached_input, cache_write, output, tiers: Type.Optional(tiers) }, closed),
+    price: Type.Object(
+      { input, cached_input, cache_write, cache_write_1h, output, tiers: Type.Optional(tiers) },
+      closed,
+    ),
     context_window,
     max_output,
     capabilities,
     released,
     temperature: Type.Optional(temperature),
+    /** The number of the price's source in `sources`. Default: 0. */
+    source: Type.Optional(Type.Integer({ minimum: 0 })),
   },
   closed,
 );
 type Row = Static<typeof RowText>;
 
 const Rows = Type.Record(Type.String(), Type.Record(Type.String(), RowText));
-const FileText = Type.Object({
-  /** The repository and commit that the facts come from, and their date. */
-  source: Type.String(),
-  commit: Type.String({ pattern: '^[0-9a-f]{40}$' }),
+const SourceText = Type.Object({
+  /** The repository that publishes the list, such as `anomalyco/models.dev`. */
+  name: Type.String(),
+  /** A commit, a version, or the SHA-256 digest of the list. */
+  revision: Type.String({ minLength: 1 }),
   as_of: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }),
+  copyright: Type.String(),
+});
+const FileText = Type.Object({
+  /** The public lists that the prices come from, the newest first. */
+  sources: Type.Array(SourceText, { minItems: 1 }),
   licence: Type.String(),
   models: Rows,
-  /** Names that vendors move from model to model, with the figures of the table's date. */
+  /** Names that vendors move from model to model, with the figures of their source's date. */
   moving: Type.Optional(Rows),
 });
-type FileText = Static<typeof FileText>;
+export type FactsFile = Static<typeof FileText>;
+export type FactsRow = Row;
 
 /** The public facts of a chat model: the keys of a model in a policy that others publish. */
 export interface ModelFacts
   extends Pick<ModelText, 'context_window' | 'max_output' | 'capabilities' | 'temperature' | 'released'> {
-  /** USD per 1M tokens, with the basis `aggregator` and the table's date. */
+  /** USD per 1M tokens, with the basis `aggregator` and the date of its source. */
   readonly price: PriceText;
 }
 
 /** Public models of the known providers, with their prices, limits and capabilities. */
 export class FactsTable {
-  readonly #file: Omit<FileText, 'models' | 'moving'>;
+  /** The content of the table's file. */
+  readonly file: FactsFile;
   readonly #moving: ReadonlyMap<string, ReadonlyMap<string, Row>>;
   readonly #providers: ReadonlyMap<string, { readonly rows: ReadonlyMap<string, Row>; readonly names: SameModels }>;
 
-  constructor({ models, moving = {}, ...file }: FileText) {
-    this.#file = file;
+  constructor(file: FactsFile) {
+    this.file = file;
+    const { models, moving = {} } = file;
     const rowsIn = ([preset, rows]: [string, Record<string, Row>]) => [preset, new Map(Object.entries(rows))] as const;
     this.#moving = new Map(Object.entries(moving).map(rowsIn));
     const tableOf = (rows: Record<string, Row>) => ({
@@ -62,14 +76,23 @@ export class FactsTable {
     this.#providers = new Map(Object.entries(models).map(([preset, rows]) => [preset, tableOf(rows)]));
   }
 
-  /** The date on which the prices were read, such as `2026-07-01`. */
-  get asOf(): string {
-    return this.#file.as_of;
+  /** The lists that the facts come from, such as `BerriAI/litellm@8943af58 and anomalyco/models.dev@f3fc6922`. */
+  get source(): string {
+    return this.file.sources.map(({ name, revision }) => `${name}@${revision.slice(0, 8)}`).join(' and ');
   }
 
-  /** The repository and commit that the facts come from, such as `anomalyco/models.dev@f3fc6922`. */
-  get source(): string {
-    return `${this.#file.source}@${this.#file.commit.slice(0, 8)}`;
+  /** Returns the date of the oldest price of a provider's models, such as `2026-07-01`; null if the table has none of them. */
+  oldestOf(provider: string): string | null {
+    const days =
+      this.#providers
+        .get(provider)
+        ?.rows.values()
+        .map((row) => this.#asOf(row)) ?? [];
+    return [...days].sort()[0] ?? null;
+  }
+
+  #asOf({ source = 0 }: Row): string {
+    return this.file.sources[source]?.as_of ?? '';
   }
 
   /**
@@ -82,8 +105,8 @@ export class FactsTable {
   }
 
   /**
-   * Returns the facts, at the table's date, of a name that its vendor moves from model to model; null for any other name. An operator has
-   * to check the price, because it may have changed since the table's date.
+   * Returns the facts, at the date of their source, of a name that its vendor moves from model to model; null for any other name. An operator has
+   * to check the price, because it may have changed since then.
    */
   ofMoving(provider: string, id: string): ModelFacts | null {
     return this.#factsIn(this.#moving.get(provider)?.get(id));
@@ -91,8 +114,9 @@ export class FactsTable {
 
   #factsIn(row: Row | undefined): ModelFacts | null {
     if (!row) return null;
-    const price: PriceText = { tiers: [], ...row.price, as_of: this.asOf, basis: 'aggregator' };
-    return { temperature: true, ...row, price };
+    const { source: _, ...facts } = row;
+    const price: PriceText = { tiers: [], ...row.price, as_of: this.#asOf(row), basis: 'aggregator' };
+    return { temperature: true, ...facts, price };
   }
 
   /**
@@ -110,7 +134,7 @@ export class FactsTable {
   }
 }
 
-/** Loads the table of public facts once. Only wildcards, the importer and `catalog sync` need the table. */
+/** Loads the table of public facts once. Only wildcards, the importer and `catalog update` need the table. */
 export const loadFacts = lazy(async (): Promise<FactsTable> => {
   const { default: file }: { default: unknown } = await import('./facts.json', { with: { type: 'json' } });
   const check = new SchemaCheck(FileText);

@@ -6,9 +6,11 @@ import { createRegistry } from '../../../src/host/plugins/registry.ts';
 import { loadPolicy } from '../../../src/policy/load.ts';
 import { loadFacts } from '../../../src/policy/models/facts.ts';
 
-/** The table of public models, `src/policy/models/facts.json`, which `npm run facts` writes. */
+/** The table of public models, `src/policy/models/facts.json`, which `signalbox catalog update` writes. */
 const FILE = join(import.meta.dir, '../../../src/policy/models/facts.json');
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const facts = await loadFacts();
+const oldest = facts.file.sources.at(-1)?.as_of ?? '';
 const { providers, ...others } = createRegistry(shipped);
 const presets = [...providers.values()].flatMap((plugin) => Object.keys(plugin.presets ?? {}));
 const rows = presets.flatMap((preset) => facts.ids(preset).map((id) => ({ preset, id, row: facts.of(preset, id) })));
@@ -58,16 +60,22 @@ describe('the table of public models', () => {
     expect(facts.ids('azure-openai')).toEqual([]);
   });
 
-  test('the table of public models names its source, its date and the licence that must accompany it', async () => {
-    const { default: file } = await import('../../../src/policy/models/facts.json');
-    expect(facts.source).toMatch(/^anomalyco\/models\.dev@[0-9a-f]{8}$/);
-    expect(facts.asOf).toMatch(/^\d{4}-\d{2}-\d{2}$/);
-    expect(file.licence).toStartWith('MIT License Copyright (c) 2025 models.dev Permission is hereby granted');
-    expect(file.licence).toContain('shall be included in all copies');
+  test('the table of public models names its sources, their days, and the licence and copyright that must accompany it', async () => {
+    const { sources, licence } = facts.file;
+    expect(facts.source).toContain(`${sources[0]?.name}@${sources[0]?.revision.slice(0, 8)}`);
+    expect(sources.map((one) => one.as_of)).toEqual(
+      sources
+        .map((one) => one.as_of)
+        .sort()
+        .reverse(),
+    );
+    for (const { copyright } of sources) expect(copyright).toStartWith('Copyright (c)');
+    expect(licence).toStartWith('MIT License Permission is hereby granted');
+    expect(licence).toContain('shall be included in all copies');
   });
 
   test('the table of public models has only rows that a policy accepts as a model without any diagnostic', () => {
-    const { snapshot, diagnostics } = policyOfAll(facts.asOf);
+    const { snapshot, diagnostics } = policyOfAll(oldest);
     expect(diagnostics).toEqual([]);
     expect(snapshot?.models).toHaveLength(rows.length);
   });
@@ -83,7 +91,7 @@ describe('the table of public models', () => {
     for (const { id, row } of rows) {
       expect(id).not.toMatch(/:|^~|^openrouter\/|^ft-|\.\.|latest|\/router$/);
       expect(Math.min(row?.price.input ?? 0, row?.price.output ?? 0)).toBeGreaterThan(0);
-      expect(row?.price).toMatchObject({ basis: 'aggregator', as_of: facts.asOf });
+      expect(row?.price).toMatchObject({ basis: 'aggregator', as_of: expect.stringMatching(DAY) });
     }
   });
 
@@ -91,7 +99,9 @@ describe('the table of public models', () => {
     for (const name of ['deepseek-chat', 'deepseek-reasoner']) {
       expect(facts.of('deepseek', name)).toBeNull();
       expect(facts.rowsOf('deepseek', name)).toEqual([]);
-      expect(facts.ofMoving('deepseek', name)).toMatchObject({ price: { as_of: facts.asOf, basis: 'aggregator' } });
+      expect(facts.ofMoving('deepseek', name)).toMatchObject({
+        price: { as_of: expect.stringMatching(DAY), basis: 'aggregator' },
+      });
     }
     expect(facts.ofMoving('deepseek', 'deepseek-v4-flash')).toBeNull();
     expect(facts.ofMoving('deepseek', 'constructor')).toBeNull();
@@ -99,7 +109,14 @@ describe('the table of public models', () => {
 
   test('the table of public models distinguishes a model in the table from an unknown one', () => {
     expect(facts.of('openai', 'gpt-4o-mini')).toEqual({
-      price: { input: 0.15, cached_input: 0.075, output: 0.6, tiers: [], as_of: facts.asOf, basis: 'aggregator' },
+      price: {
+        input: 0.15,
+        cached_input: 0.075,
+        output: 0.6,
+        tiers: [],
+        as_of: expect.stringMatching(DAY),
+        basis: 'aggregator',
+      },
       ...{ context_window: 128_000, max_output: 16_384, temperature: true, released: '2024-07-18' },
       capabilities: ['tools', 'vision', 'json_schema', 'file_input', 'choices', 'logprobs'],
     });

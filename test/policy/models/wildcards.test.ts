@@ -50,7 +50,7 @@ const asked = fc
 /** Makes rows whose prices and context windows identify them. The operator's guess is lower than all of them. */
 const factsOf = (rows: readonly string[]): FactsTable =>
   new FactsTable({
-    ...{ source: 's', commit: '0'.repeat(40), as_of: '2026-07-01', licence: 'l' },
+    ...{ sources: [{ name: 's', revision: '0', as_of: '2026-07-01', copyright: 'c' }], licence: 'l' },
     models: {
       groq: Object.fromEntries(
         rows.map((name, at) => [

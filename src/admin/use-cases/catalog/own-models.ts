@@ -19,7 +19,7 @@ export type OwnFigures = Omit<Static<typeof OwnModel>, 'upstream'>;
 
 const check = new SchemaCheck(Type.Object({ models: Type.Record(Type.String(), OwnModel) }));
 
-/** Loads the figures by Ollama's name of the model. Only `catalog sync` needs them. */
+/** Loads the figures by Ollama's name of the model. Only `catalog update` needs them. */
 export const loadOwnFigures = lazy(async (): Promise<ReadonlyMap<string, OwnFigures>> => {
   const content: unknown = parse(await Bun.file(importedFile(file)).text());
   if (!check.accepts(content)) throw new TypeError(`own-models.yaml: ${check.errorOf(content)?.path} is wrong`);

@@ -182,7 +182,7 @@ function factsPrice({ price }: ModelFacts): ProposedPrice {
 const rates = (line: Partial<Readonly<Record<(typeof RATES)[number], number>>>): Record<string, string> =>
   Object.fromEntries(RATES.flatMap((key) => (line[key] === undefined ? [] : [[key, String(line[key])]])));
 
-const RATES = ['over_input_tokens', 'input', 'cached_input', 'cache_write', 'output'] as const;
+const RATES = ['over_input_tokens', 'input', 'cached_input', 'cache_write', 'cache_write_1h', 'output'] as const;
 
 /** Whether a listed price differs from the policy's price in a rate that both state. */
 const isOther = (price: ProposedPrice, usd: UsdPrice): boolean =>

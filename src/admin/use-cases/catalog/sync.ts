@@ -3,7 +3,7 @@ import type { ListedModel } from '../../../contract/provider.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { maxOutputOf, qualityOf } from '../../../policy/compiled/found.ts';
 import type { ParsedPolicy } from '../../../policy/load.ts';
-import { loadFacts } from '../../../policy/models/facts.ts';
+import { FactsTable, loadFacts } from '../../../policy/models/facts.ts';
 import { listNames, nearestHint } from '../../../policy/report/nearest.ts';
 import { compileCandidate, isRejected } from '../../../policy/runtime/candidate.ts';
 import { foundList } from '../../../policy/runtime/discovery/found-list.ts';
@@ -16,23 +16,28 @@ import { checkCommand, policyName } from '../policy/folder-words.ts';
 import { idleIn, type JudgeTools, nothingServes, readPolicy, toolsFor } from '../policy/tools.ts';
 import { loadOwnFigures } from './own-models.ts';
 import { type CatalogProposal, type PolicyModel, type ProposableModel, propose } from './propose.ts';
+import { renewTable } from './table.ts';
+import { readWitness } from './witnesses/read.ts';
 
 /**
  * Compares the list of models of a provider with the models that a policy has at this provider. Changes nothing.
  * @param today such as `2026-11-20`
- * @throws UsageError if the policy has mistakes or lacks the provider, or the provider returns no list
+ * @param paths witnesses whose figures are used in addition to the public table
+ * @throws UsageError if a witness cannot be read, the policy has mistakes or lacks the provider, or the provider returns no list
  */
 export async function syncCatalog(
   folder: string,
   name: string,
   judge: JudgeTools,
   today: string,
+  paths: readonly string[],
 ): Promise<CatalogProposal> {
   const { parsed, runtime } = await policyHere(folder, name, judge);
   const setup = runtime.snapshot.providers.get(name);
   const listed = (await foundModels(name, runtime, judge)) ?? (await listedModels(name, runtime));
   const stated = parsed.providers.find((one) => one.name === name)?.data;
-  const table = await loadFacts();
+  const witnesses = await Promise.all(paths.map((path) => readWitness(path, judge.env, today)));
+  const table = new FactsTable(renewTable((await loadFacts()).file, witnesses, today).file);
   const service = stated?.preset ?? stated?.adapter ?? name;
   return propose({
     provider: name,
@@ -43,7 +48,7 @@ export async function syncCatalog(
     factsOf: (id) => table.of(service, id),
     rowsOf: (id) => table.rowsOf(service, id),
     ownFigures: await loadOwnFigures(),
-    factsSource: `${table.source} of ${table.asOf}`,
+    factsSource: table.source,
     today,
   });
 }

@@ -25,7 +25,7 @@ export function checkFigures({ folder, command }: DoctorRun, { warnings }: Loade
   return [
     warning(
       `${plural(old.length, 'figure')} of models that can serve may be out of date: ${namesText(old, 2)}.`,
-      `Compare them with the price list of the provider, and update \`as_of\`. \`${command('catalog sync PROVIDER')}\` shows changed prices, and \`${command(`${checkWords(folder)} --all`)}\` lists all old figures.`,
+      `Compare them with the price list of the provider, and update \`as_of\`. \`${command('catalog update PROVIDER')}\` shows changed prices, and \`${command(`${checkWords(folder)} --all`)}\` lists all old figures.`,
     ),
   ];
 }

@@ -70,7 +70,7 @@ function providerFinding(call: KeyCall, { command }: DoctorRun): Finding {
     return fine(`${host} accepts the call and lists ${plural(outcome.length, 'model')}.`, subject);
   return warning(
     `${host} accepts the call, but its list lacks ${plural(absent.length, 'model')} of the policy: ${namesText(absent)}.`,
-    `Check the names under \`upstream\` in the policy. \`${command(`catalog sync ${target.provider.name}`)}\` shows the models that the provider has.`,
+    `Check the names under \`upstream\` in the policy. \`${command(`catalog update ${target.provider.name}`)}\` shows the models that the provider has.`,
     subject,
   );
 }

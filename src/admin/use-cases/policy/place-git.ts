@@ -13,7 +13,7 @@ const GIT_MS = 60_000;
 const OUTPUT_BYTES_MAX = 65_536;
 
 /** A failed run of git. The message is git's own first line, without a full stop. */
-class GitError extends Error {
+export class GitError extends Error {
   override readonly name = 'GitError';
 }
 
@@ -209,7 +209,7 @@ const FIXED = {
 };
 
 /** Runs git and returns its output. @throws GitError if git fails, takes too long or prints too much */
-async function git(
+export async function git(
   args: readonly string[],
   cwd: string,
   env: Environment,

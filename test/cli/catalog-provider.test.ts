@@ -5,7 +5,7 @@ import { KEY, serveModelLists } from '../support/model-lists.ts';
 import { runHere } from '../support/run-here.ts';
 import { temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
-/** Tests `signalbox catalog sync` with an imitation of each service's list of models. */
+/** Tests `signalbox catalog update PROVIDER` with an imitation of each service's list of models. */
 const lists = serveModelLists();
 const at = (path: string) => `${lists.url}/${path}`;
 const POLICY = `version: 1
@@ -62,7 +62,7 @@ afterAll(async () => {
 
 const NOW = Date.parse('2026-11-23T12:00:00Z');
 const sync = (provider: string, env: Readonly<Record<string, string>> = ENV, ...more: string[]) =>
-  runHere(['catalog', 'sync', provider, '--policies', folder, ...more], env, '', () => NOW);
+  runHere(['catalog', 'update', provider, '--policies', folder, ...more], env, '', () => NOW);
 
 async function patchOf(provider: string): Promise<string> {
   const { code, out, err } = await sync(provider);
@@ -70,7 +70,7 @@ async function patchOf(provider: string): Promise<string> {
   return out;
 }
 
-describe('catalog sync writes a list of models as a patch to review:', () => {
+describe('catalog update writes a list of models as a patch to review:', () => {
   test('OpenAI’s models get figures from the table, and unknown models become questions', async () => {
     const out = await patchOf('openai');
     expect(out).toContain(
@@ -162,29 +162,29 @@ describe('catalog sync writes a list of models as a patch to review:', () => {
 });
 
 describe('nothing changes silently:', () => {
-  test('--out writes a new file; it never overwrites a file and never writes into the policy folder', async () => {
+  test('--write writes a new file; it never overwrites a file and never writes into the policy folder', async () => {
     const before = readFileSync(join(folder, 'policy.yaml'), 'utf8');
-    const file = join(scratch, 'patch.yaml');
-    const written = await sync('openrouter', ENV, '--out', file);
+    const out = join(scratch, 'renewed');
+    const file = join(out, 'openrouter.yaml');
+    const written = await sync('openrouter', ENV, '--write', out);
     expect(written).toEqual({
       code: 0,
       out: `${file}: 3 models to add, 0 with questions. Review it, then save it in ${folder}.\n`,
       err: '',
     });
     expect(readFileSync(file, 'utf8')).toBe(await patchOf('openrouter'));
-    expect((await sync('openrouter', ENV, '--out', file)).err).toBe(
-      `signalbox: ${file} already exists. Name another file.\n`,
+    expect((await sync('openrouter', ENV, '--write', out)).err).toBe(
+      `signalbox: ${file} already exists. Name another folder.\n`,
     );
-    const inForce = join(folder, 'more.yaml');
-    expect((await sync('openrouter', ENV, '--out', inForce)).err).toBe(
-      `signalbox: ${inForce} is in the policy folder, so a running server would apply it at once. Name a file outside of ${folder}.\n`,
+    expect((await sync('openrouter', ENV, '--write', folder)).err).toBe(
+      `signalbox: ${folder} is the policy folder, so a running server would apply the files at once. Name another folder.\n`,
     );
     expect(readdirSync(folder)).toEqual(['policy.yaml']);
     expect(readFileSync(join(folder, 'policy.yaml'), 'utf8')).toBe(before);
   });
 });
 
-describe('catalog sync explains why it cannot read a list:', () => {
+describe('catalog update explains why it cannot read a list:', () => {
   const without = (name: string) => Object.fromEntries(Object.entries(ENV).filter(([key]) => key !== name));
   const CASES: readonly (readonly [string, Readonly<Record<string, string>>, string])[] = [
     ['openai', without('OPENAI_API_KEY'), '`openai` cannot be used: OPENAI_API_KEY is not set.'],
@@ -217,15 +217,15 @@ describe('catalog sync explains why it cannot read a list:', () => {
     expect(await sync(provider, env)).toEqual({ code: 1, out: '', err: `signalbox: ${message}\n` });
   });
 
-  test('catalog sync refuses a policy with mistakes and a command without a provider', async () => {
+  test('catalog update refuses a policy with mistakes and a command without a provider', async () => {
     const wrong = writePolicy({ 'policy.yaml': `${POLICY}  broken: { provider: nobody }\n` });
-    const { code, err } = await runHere(['catalog', 'sync', 'openai', '--policies', wrong], ENV);
+    const { code, err } = await runHere(['catalog', 'update', 'openai', '--policies', wrong], ENV);
     expect([code, err]).toEqual([
       1,
       `signalbox: ${wrong}: the policy has mistakes. Run ./signalbox policy check ${wrong} to see them.\n`,
     ]);
     rmSync(wrong, { recursive: true, force: true });
-    expect((await runHere(['catalog', 'sync'], ENV)).err).toContain('catalog sync needs the name of one provider.');
-    expect((await runHere(['catalog', 'pull'], ENV)).err).toContain('sync');
+    expect((await runHere(['catalog', 'update'], ENV)).err).toContain('catalog update needs a list');
+    expect((await runHere(['catalog', 'pull'], ENV)).err).toContain('update');
   });
 });

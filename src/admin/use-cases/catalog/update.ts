@@ -1,0 +1,256 @@
+import { basename } from 'node:path';
+import { DAY_MS } from '../../../core/time/clock.ts';
+import { UsageError } from '../../../core/usage-error.ts';
+import { FactsTable, loadFacts } from '../../../policy/models/facts.ts';
+import type { PolicyBundle } from '../../../policy/runtime/source.ts';
+import { patchOf as diffOf } from '../policy/bundles.ts';
+import { checkCommand, policyName } from '../policy/folder-words.ts';
+import { type JudgeTools, readPolicy } from '../policy/tools.ts';
+import { endpointKey } from './last-week.ts';
+import { edited, editsFor, type StatedPrice, statedPrices, type TextEdit } from './price-edits.ts';
+import { type CatalogProposal, propose } from './propose.ts';
+import {
+  type Disagreement,
+  disagreementsOf,
+  figuresIn,
+  priceOf,
+  type Statement,
+  Statements,
+  sourceText,
+} from './statements.ts';
+import { renewTable, type TableRenewal } from './table.ts';
+import { readWitness } from './witnesses/read.ts';
+import type { Witness } from './witnesses/witness.ts';
+
+/** A figure of the policy that differs from the witnesses. */
+export interface FigureChange {
+  readonly field: string;
+  readonly old: number | null;
+  readonly new: number;
+}
+
+/** What witnesses state about a model of the policy. */
+export interface ModelUpdate {
+  readonly model: string;
+  readonly provider: string;
+  readonly upstream: string;
+  /** The location of the price, such as `models.yaml:29`. */
+  readonly place: string;
+  /** The newest list that has the model, and its day; null if no list has it. */
+  readonly source: string | null;
+  readonly asOf: string | null;
+  readonly changes: readonly FigureChange[];
+  /** Limits of the policy that are higher than the provider allows. The patch leaves them. */
+  readonly limits: readonly FigureChange[];
+  readonly disagreements: readonly Disagreement[];
+  readonly deprecated: boolean;
+  /** The day on which the service ends the model. */
+  readonly ends: string | null;
+  /** Whether the model has ended, or ends within `SOON_DAYS`. */
+  readonly endsSoon: boolean;
+  /** Why the patch leaves the price as it is; null if the patch renews it. */
+  readonly kept: string | null;
+}
+
+/** The report names models that end within so many days. */
+const SOON_DAYS = 90;
+/** Lists round limits: 128000 for 131072. */
+const ROUNDING = 1.05;
+
+/** The comparison of a policy and the public table with witnesses. */
+export interface CatalogUpdate {
+  readonly witnesses: readonly Witness[];
+  readonly models: readonly ModelUpdate[];
+  readonly table: TableRenewal;
+  /** New models of each provider of the policy. */
+  readonly proposals: readonly CatalogProposal[];
+  /** The changes of the policy's files, for `git apply` in its folder; empty for none. */
+  readonly diff: string;
+  /** The prices of the patched policy, by `endpointKey`. */
+  readonly prices: Awaited<ReturnType<typeof pricesIn>>;
+}
+
+/**
+ * Compares a policy and the public table with witnesses. Changes nothing.
+ * @param paths local files, as `readWitness` takes them
+ * @param today such as `2026-11-30`
+ * @throws UsageError if a witness cannot be read, or the policy has mistakes
+ */
+export async function updateCatalog(
+  folder: string,
+  paths: readonly string[],
+  judge: JudgeTools,
+  today: string,
+): Promise<CatalogUpdate> {
+  const bundle = await readPolicy(folder);
+  const parsed = await policyIn(bundle, folder, judge);
+  const witnesses = await Promise.all(paths.map((path) => readWitness(path, judge.env, today)));
+  const statements = new Statements(witnesses);
+  const services = new Map(
+    parsed.providers.map(({ name, data }) => [name, data?.preset ?? data?.adapter ?? name] as const),
+  );
+  const models: ModelUpdate[] = [];
+  const files = bundle.files.map((file) => {
+    if (file.text === undefined) return file;
+    const edits = compareFile(file.path, file.text, { statements, services, today }, models);
+    return { ...file, text: edited(file.text, edits) };
+  });
+  const patched: PolicyBundle = { ...bundle, files };
+  const table = renewTable((await loadFacts()).file, witnesses, today);
+  return {
+    witnesses: statements.witnesses,
+    models,
+    table,
+    proposals: proposalsFor(parsed, services, table, today),
+    diff: await diffOf(bundle, patched),
+    prices: await pricesIn(patched, folder, judge),
+  };
+}
+
+async function policyIn(bundle: PolicyBundle, folder: string, judge: JudgeTools) {
+  const { policy } = await judge.parse(bundle.files, null);
+  const mistake = policy.diagnostics.find(({ severity }) => severity === 'error');
+  if (!mistake) return policy;
+  throw new UsageError(
+    `${policyName(folder)}: ${mistake.file}:${mistake.line}: ${mistake.message}. Run ${checkCommand(folder)} to see all mistakes.`,
+  );
+}
+
+async function pricesIn(bundle: PolicyBundle, folder: string, judge: JudgeTools) {
+  const { models } = await policyIn(bundle, folder, judge);
+  return new Map(
+    models.flatMap(({ endpoints }) =>
+      endpoints.map(({ endpoint }) => [endpointKey(endpoint.provider, endpoint.upstream), endpoint.price] as const),
+    ),
+  );
+}
+
+interface Comparison {
+  readonly statements: Statements;
+  /** Maps a provider to its preset. */
+  readonly services: ReadonlyMap<string, string>;
+  readonly today: string;
+}
+
+/** Compares the prices of a file, and returns the edits that renew them. */
+function compareFile(path: string, text: string, comparison: Comparison, models: ModelUpdate[]): readonly TextEdit[] {
+  const byPrice = Map.groupBy(statedPrices(text), ({ source }) => source.pair);
+  return [...byPrice.values()].flatMap((endpoints) => {
+    const found = endpoints.map((endpoint) => ({ endpoint, own: statementsOf(endpoint, comparison) }));
+    const { endpoint, own } = found.find((one) => one.own.length > 0) ?? found[0]!;
+    const update = updateOf(path, endpoint, own, comparison.today);
+    models.push({ ...update, disagreements: [...update.disagreements, ...otherEndpoints(found, endpoint)] });
+    const price = priceOf(own);
+    const newest = own[0]?.witness;
+    if (!price || !newest || update.kept !== null) return [];
+    const source = `${newest.name} ${newest.revision.slice(0, 8)}`;
+    return editsFor(text, endpoint, price, { asOf: newest.asOf, source });
+  });
+}
+
+function statementsOf({ provider, upstream }: StatedPrice, { statements, services }: Comparison) {
+  const service = services.get(provider);
+  return service === undefined ? [] : statements.of(service, upstream);
+}
+
+/** Returns the figures of other endpoints with the same price in the policy, where their services state another one. */
+function otherEndpoints(
+  found: readonly { readonly endpoint: StatedPrice; readonly own: readonly Statement[] }[],
+  chosen: StatedPrice,
+): readonly Disagreement[] {
+  const prices = found.flatMap(({ endpoint, own }) => {
+    const price = priceOf(own);
+    return price ? [[endpoint.provider, price] as const] : [];
+  });
+  const ours = prices.find(([provider]) => provider === chosen.provider)?.[1];
+  return (['input', 'output'] as const).flatMap((rate) => {
+    const values = Object.fromEntries(prices.map(([provider, price]) => [provider, price[rate]]));
+    return Object.values(values).some((usd) => usd !== ours?.[rate])
+      ? [{ field: `price.${rate} of endpoints`, values }]
+      : [];
+  });
+}
+
+function updateOf(path: string, endpoint: StatedPrice, own: readonly Statement[], today: string): ModelUpdate {
+  const { model, provider, upstream, line, asOf: checked, basis } = endpoint;
+  const newest = own[0] ?? null;
+  const price = priceOf(own);
+  const isOlder = newest !== null && checked !== null && newest.witness.asOf < checked;
+  const ends = own.flatMap((one) => one.model.ends ?? []).sort()[0] ?? null;
+  return {
+    ...{ model, provider, upstream, place: `${basename(path)}:${line}` },
+    source: newest && sourceText(newest.witness),
+    asOf: newest?.witness.asOf ?? null,
+    changes: price && !isOlder ? changesOf(endpoint.figures, figuresIn(price)) : [],
+    limits: newest ? tooHigh(endpoint, newest) : [],
+    disagreements: disagreementsOf(own),
+    deprecated: own[0]?.model.deprecated === true,
+    ends,
+    endsSoon: ends !== null && Date.parse(ends) - Date.parse(today) <= SOON_DAYS * DAY_MS,
+    kept: keptReason(price !== null, basis, isOlder),
+  };
+}
+
+/** A contract, or a model of one's own: no list can know the price. */
+export const OWN_PRICE = 'the price is your own';
+
+function keptReason(isKnown: boolean, basis: string | null, isOlder: boolean): string | null {
+  if (basis === 'own') return OWN_PRICE;
+  if (!isKnown) return 'no list has the model';
+  return isOlder ? 'the policy is newer than the lists' : null;
+}
+
+/** Returns the figures that differ. A rate of the cache that the policy does not state is the rate of the input. */
+function changesOf(old: ReadonlyMap<string, number>, found: ReadonlyMap<string, number>): readonly FigureChange[] {
+  return [...found].flatMap(([field, usd]) => {
+    const line = field.slice(0, field.lastIndexOf('.') + 1);
+    const isDefault = field.endsWith('cached_input') || field.endsWith('cache_write');
+    const before = old.get(field) ?? (isDefault ? old.get(`${line}input`) : undefined) ?? null;
+    return before === usd ? [] : [{ field: `price.${field}`, old: before, new: usd }];
+  });
+}
+
+/** A list may state the context window with or without the room for the output. */
+function tooHigh({ contextWindow, maxOutput }: StatedPrice, { model }: Statement): readonly FigureChange[] {
+  const { context_window: context, max_output: output } = model;
+  const limits: FigureChange[] = [];
+  if (context !== undefined && contextWindow !== null && contextWindow > (context + (output ?? 0)) * ROUNDING)
+    limits.push({ field: 'context_window', old: contextWindow, new: context });
+  if (output !== undefined && maxOutput !== null && maxOutput > output * ROUNDING)
+    limits.push({ field: 'max_output', old: maxOutput, new: output });
+  return limits;
+}
+
+/** Proposes entries for the models that are new in the public table. */
+function proposalsFor(
+  parsed: Awaited<ReturnType<typeof policyIn>>,
+  services: Comparison['services'],
+  { file, added }: TableRenewal,
+  today: string,
+): readonly CatalogProposal[] {
+  const table = new FactsTable(file);
+  const taken = new Set([
+    ...parsed.modelIds.keys(),
+    ...parsed.aliases.keys(),
+    ...parsed.selectors.map(({ name }) => name),
+  ]);
+  return [...services].flatMap(([provider, service]) => {
+    const own = parsed.models.flatMap(({ model, endpoints }) =>
+      endpoints
+        .filter(({ endpoint }) => endpoint.provider === provider)
+        .map(({ endpoint, place, usd }) => ({
+          ...{ id: model.id, upstream: endpoint.upstream, usd },
+          place: `${basename(place.file)}:${place.line}`,
+        })),
+    );
+    const names = added.flatMap((name) => (name.startsWith(`${service}/`) ? [name.slice(service.length + 1)] : []));
+    const proposal = propose({
+      ...{ provider, isOwnServer: false, own, taken, ownFigures: new Map(), today },
+      listed: names.map((id) => ({ id })),
+      factsOf: (id) => table.of(service, id),
+      rowsOf: (id) => [id],
+      factsSource: table.source,
+    });
+    return proposal.added.length === 0 ? [] : [{ ...proposal, gone: [], repriced: [] }];
+  });
+}

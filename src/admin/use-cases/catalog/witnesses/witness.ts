@@ -1,0 +1,117 @@
+import type { ModelFacts } from '../../../../policy/models/facts.ts';
+
+/** The rates of a price in USD per 1M tokens, with the keys of a policy. */
+export const RATES = ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output'] as const;
+export type Rate = (typeof RATES)[number];
+export type WitnessLine = Readonly<Partial<Record<Rate, number>> & Record<'input' | 'output', number>>;
+export type WitnessTier = WitnessLine & { readonly over_input_tokens: number };
+
+/** A price that a witness states. A rate that it leaves out is unknown. */
+export type WitnessPrice = WitnessLine & { readonly tiers?: readonly WitnessTier[] };
+
+export type ModelCapability = ModelFacts['capabilities'][number];
+
+/** What a witness states about a model. */
+export interface WitnessModel {
+  readonly price: WitnessPrice;
+  readonly context_window?: number;
+  readonly max_output?: number;
+  readonly capabilities?: readonly ModelCapability[];
+  /** False if the model refuses a temperature. */
+  readonly temperature?: false;
+  readonly released?: string;
+  /** Whether the witness calls the model deprecated. */
+  readonly deprecated?: true;
+  /** The day on which the service ends the model, such as `2026-12-01`. */
+  readonly ends?: string;
+  /** Whether the list is kept entry by entry, or names the page of the service that states the price. */
+  readonly isSourced?: true;
+  /** Why the public table has no row for the model, in words; absent if it may have one. */
+  readonly unfit?: string;
+}
+
+/** A public list of models that was read from local files. */
+export interface Witness {
+  /** Such as `anomalyco/models.dev`. */
+  readonly name: string;
+  /** A commit, a version, or the beginning of the SHA-256 digest of the file. */
+  readonly revision: string;
+  /** The day of the list, such as `2026-11-20`. */
+  readonly asOf: string;
+  /** The copyright line of the list. All lists are under the MIT licence. */
+  readonly copyright: string;
+  /** Maps a preset and the service's own name to the model. */
+  readonly models: ReadonlyMap<string, ReadonlyMap<string, WitnessModel>>;
+}
+
+/** What a file of a witness contains. */
+export type WitnessContent = Pick<Witness, 'models'>;
+
+/** A service with a preset. Azure is missing, because its operators choose the names of models themselves. */
+interface Service {
+  readonly preset: string;
+  readonly modelsDev: string;
+  readonly litellm: string;
+  readonly genaiPrices: string;
+  /** Whether the service hosts the models of others. Lists of such services keep models that it no longer has. */
+  readonly isHost?: true;
+}
+
+const same = (name: string) => ({ preset: name, modelsDev: name, litellm: name, genaiPrices: name });
+
+export const SERVICES: readonly Service[] = [
+  same('openai'),
+  same('anthropic'),
+  { preset: 'gemini', modelsDev: 'google', litellm: 'gemini', genaiPrices: 'google' },
+  same('mistral'),
+  same('deepseek'),
+  { ...same('xai'), genaiPrices: 'x-ai' },
+  { ...same('moonshotai'), litellm: 'moonshot' },
+  same('zai'),
+  same('groq'),
+  same('cerebras'),
+  { ...same('together'), modelsDev: 'togetherai', litellm: 'together_ai', isHost: true },
+  { ...same('fireworks'), modelsDev: 'fireworks-ai', litellm: 'fireworks_ai', isHost: true },
+  { ...same('openrouter'), isHost: true },
+];
+
+/** Names whose bill or model differs from the row: variants and routers, and names that their owners move to other models. */
+const MOVING = /[:~]|^openrouter\/|(?:^|[-/])(?:latest|router)(?:[-/]|$)|^[^A-Za-z0-9]/i;
+/**
+ * For each preset, vendors' names that move without such a word in them. models.dev has listed three models under each of these names, at
+ * different prices. The table has the rows of such a name separately, so that an operator can check them, and wildcards ignore these rows.
+ */
+export const ALIASES: Readonly<Record<string, readonly string[]>> = {
+  deepseek: ['deepseek-chat', 'deepseek-reasoner'],
+};
+/** Models that do more than converse and bill searches or calls of other models in addition to tokens, and classifiers. */
+const MORE_THAN_TOKENS =
+  /sonar|search-(?:preview|api)|deep-research|computer-use|multi-agent|fusion|prompt-guard|content-safety|safeguard/;
+
+/** Why the public table has no row with this name; null if it may have one. */
+export function unfitName(id: string): string | null {
+  if (MOVING.test(id)) return 'the name moves from model to model, or changes the bill';
+  if (MORE_THAN_TOKENS.test(id)) return 'billed for more than tokens';
+  return /^[A-Za-z0-9._:/@-]{1,128}$/.test(id) ? null : 'the name is not allowed in a policy';
+}
+
+/** Leaves out rates of 0 for the cache, so that the rate of the input applies. For old models 0 means that there is no cache. */
+export const lineOf = (line: WitnessLine): WitnessLine => ({
+  input: line.input,
+  ...(line.cached_input && { cached_input: line.cached_input }),
+  ...(line.cache_write && { cache_write: line.cache_write }),
+  ...(line.cache_write_1h && { cache_write_1h: line.cache_write_1h }),
+  output: line.output,
+});
+
+/** Adds the tiers of a price, ascending, and leaves out the list if there are none. */
+export function withTiers(line: WitnessLine, tiers: readonly WitnessTier[]): WitnessPrice {
+  const sorted = tiers.map(({ over_input_tokens, ...tier }) => ({ over_input_tokens, ...lineOf(tier) }));
+  sorted.sort((a, b) => a.over_input_tokens - b.over_input_tokens);
+  return { ...lineOf(line), ...(sorted.length > 0 && { tiers: sorted }) };
+}
+
+/** Returns the names of the capabilities that a witness states. */
+export const statedCapabilities = (
+  has: readonly (readonly [name: ModelCapability, isStated: boolean | undefined])[],
+): readonly ModelCapability[] => has.flatMap(([name, isStated]) => (isStated ? [name] : []));
