@@ -106,6 +106,7 @@ const LITELLM = {
   'nova-talks': chat('openai', 1e-6, 1e-6, { supports_audio_output: true }),
   'gpt-4o-mini': chat('openai', 2e-7, 8e-7),
   'gpt-4.1-nano': chat('openai', 1e-7, 4e-7, { deprecation_date: '2026-10-23' }),
+  'nova-gone': chat('openai', 1e-7, 4e-7, { deprecation_date: '2026-10-23' }),
   'embed-a': chat('openai', 3e-8, 0, { mode: 'embedding' }),
   'together_ai/house/nova-hosted': chat('together_ai', 1e-6, 1e-6),
   'azure/nova-a': chat('azure', 1, 1),
@@ -193,7 +194,10 @@ afterAll(() => {
 interface Body {
   readonly lists: readonly { readonly name: string; readonly revision: string; readonly as_of: string }[];
   readonly models: readonly (Readonly<Record<string, unknown>> & { readonly model: string })[];
-  readonly table: { readonly added: readonly string[]; readonly removed: readonly { readonly model: string }[] };
+  readonly table: {
+    readonly added: readonly string[];
+    readonly ended: readonly { readonly model: string; readonly reason: string }[];
+  };
   readonly diff: string;
 }
 
@@ -307,7 +311,7 @@ describe('catalog update writes a patch and applies nothing:', () => {
     const { models, sources, licence } = JSON.parse(readFileSync(join(out, 'facts.json'), 'utf8'));
     const names = Object.keys(models.openai).filter((name) => name.startsWith('nova'));
     expect(names).toEqual(['nova-a', 'nova-loud', 'nova-new', 'nova-tiered']);
-    expect(models.openai['nova-a']).toEqual({
+    expect(models.openai['nova-a']).toMatchObject({
       price: { input: 0.6, cached_input: 0.06, cache_write_1h: 1.2, output: 2.4 },
       ...{ context_window: 90_000, max_output: 4_096, capabilities: ['tools'] },
     });
@@ -324,15 +328,20 @@ describe('catalog update writes a patch and applies nothing:', () => {
     expect(models.openrouter['openai/heir']).toBeUndefined();
     expect(models.together['house/nova-hosted']).toBeUndefined();
     expect(licence).toContain('shall be included in all copies');
-    expect(sources[0]).toMatchObject({ as_of: '2026-11-20', copyright: 'Copyright (c) 2023 Berri AI' });
+    expect(sources[models.openai['nova-a'].source ?? 0]).toMatchObject({
+      as_of: '2026-11-20',
+      copyright: 'Copyright (c) 2023 Berri AI',
+    });
   });
 
-  test('a row gets the newest price and keeps its limits; a model that was shut down has none', async () => {
+  test('a row gets the newest price and keeps its limits; a model that was shut down gets no new row', async () => {
     const out = at('rows');
     const { table } = await bodyOf(...FROM, '--write', out);
     const { models } = JSON.parse(readFileSync(join(out, 'facts.json'), 'utf8'));
     expect(models.openai['gpt-4o-mini']).toMatchObject({ price: { input: 0.2, output: 0.8 }, context_window: 128_000 });
-    expect(models.openai['gpt-4.1-nano']).toBeUndefined();
+    expect(models.openai['gpt-4.1-nano']).toMatchObject({ price: { input: 0.1, output: 0.4 } });
+    expect(table.ended).toContainEqual({ model: 'openai/gpt-4.1-nano', reason: 'shut down on 2026-10-23' });
+    expect(models.openai['nova-gone']).toBeUndefined();
     expect(table.added).toContain('openai/nova-new');
     expect(table.added).not.toContain('openai/nova-new-2026-11-01');
   });

@@ -1,8 +1,8 @@
 import type { LastWeek } from '../../admin/use-cases/catalog/last-week.ts';
-import { sourceText } from '../../admin/use-cases/catalog/statements.ts';
 import { type CatalogUpdate, type ModelUpdate, OWN_PRICE } from '../../admin/use-cases/catalog/update.ts';
 import { creditsText, plural } from '../../core/text/text.ts';
 import { visible } from '../../core/text/visible.ts';
+import { sourceText } from '../../policy/models/facts.ts';
 import { grid, paragraphs } from '../terminal.ts';
 
 /** Whether an operator has to act: a price differs, or the service ends the model. */
@@ -80,11 +80,11 @@ const disagreementRows = ({ place, model, disagreements }: ModelUpdate) =>
 const keptRows = ({ place, model, kept }: ModelUpdate) =>
   kept === null || kept === OWN_PRICE ? [] : [[place, model, kept]];
 
-function tableText({ changes, added, removed, disagreements }: CatalogUpdate['table']): string {
+function tableText({ changes, added, ended, disagreements }: CatalogUpdate['table']): string {
   const changed = new Set(changes.map(({ model }) => model)).size;
-  const counts = `${changed} changed prices, ${added.length} new, ${removed.length} left out, ${disagreements} about which lists disagree.`;
-  const gone = removed.map(({ model, reason }) => `${model} (${reason})`).join(', ');
-  return `The table of public models: ${counts}${gone === '' ? '' : ` Left out: ${gone}.`}`;
+  const counts = `${changed} changed prices, ${added.length} new, ${ended.length} of models that ended, ${disagreements} about which lists disagree.`;
+  const gone = ended.map(({ model, reason }) => `${model} (${reason})`).join(', ');
+  return `The table of public models: ${counts}${gone === '' ? '' : ` Ended: ${gone}.`}`;
 }
 
 function weekText({ requests, charged, wouldCost, models }: LastWeek, terminal: boolean): string {
@@ -110,7 +110,7 @@ export function updateBody(
     lists: witnesses.map((one) => ({ name: one.name, revision: one.revision, as_of: one.asOf })),
     models: models.map(({ asOf, endsSoon: _, ...one }) => ({ ...one, as_of: asOf })),
     new_models: proposals.map(({ provider, added }) => ({ provider, models: added.map(({ id }) => id) })),
-    table: { changes: table.changes, added: table.added, removed: table.removed },
+    table: { changes: table.changes, added: table.added, ended: table.ended },
     last_week: week && {
       attempts: week.requests,
       charged_microcredits: week.charged,

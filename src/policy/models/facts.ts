@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { lazy } from '../../core/lazy.ts';
 import { SchemaCheck } from '../../core/schema/check.ts';
+import { together } from '../../core/text/text.ts';
 import { ModelText, PriceText } from '../schema/model.ts';
 import { SameModels } from './same-model.ts';
 
@@ -57,6 +58,10 @@ export interface ModelFacts
   readonly price: PriceText;
 }
 
+/** Names a list: `BerriAI/litellm@8943af58`. */
+export const sourceText = ({ name, revision }: Pick<FactsFile['sources'][number], 'name' | 'revision'>): string =>
+  `${name}@${revision.slice(0, 8)}`;
+
 /** Public models of the known providers, with their prices, limits and capabilities. */
 export class FactsTable {
   /** The content of the table's file. */
@@ -78,7 +83,14 @@ export class FactsTable {
 
   /** The lists that the facts come from, such as `BerriAI/litellm@8943af58 and anomalyco/models.dev@f3fc6922`. */
   get source(): string {
-    return this.file.sources.map(({ name, revision }) => `${name}@${revision.slice(0, 8)}`).join(' and ');
+    return together(this.file.sources.map(sourceText));
+  }
+
+  /** Returns the list that the price of a model comes from, such as `BerriAI/litellm@8943af58`; `source` for an unknown model. */
+  sourceOf(provider: string, id: string): string {
+    const row = this.#providers.get(provider)?.rows.get(id) ?? this.#moving.get(provider)?.get(id);
+    const source = row && this.file.sources[row.source ?? 0];
+    return source ? sourceText(source) : this.source;
   }
 
   /** Returns the date of the oldest price of a provider's models, such as `2026-07-01`; null if the table has none of them. */

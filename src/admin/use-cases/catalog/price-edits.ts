@@ -143,12 +143,16 @@ const tierText = (tier: WitnessTier): string => {
   return `{ over_input_tokens: ${tier.over_input_tokens}, ${rates.join(', ')} }`;
 };
 
-/** Replaces the value of a key, or adds the key after `input`, in the style of the map. */
+/** Keys of a price in their usual order, of those whose values are scalars. */
+const KEYS: readonly string[] = [...RATES, 'as_of', 'basis'];
+
+/** Replaces the value of a key, or adds the key after its predecessor in the usual order, in the style of the map. */
 function setValue(text: string, map: YAMLMap, name: string, value: string): TextEdit {
   const pair = pairOf(map, name);
   const found = rangeOf(pair?.value);
   if (found) return { ...found, text: value };
-  const anchor = pairOf(map, 'input');
+  const before = KEYS.slice(0, name === 'tiers' ? RATES.length : KEYS.indexOf(name));
+  const anchor = before.flatMap((key) => pairOf(map, key) ?? []).at(-1);
   const { to } = rangeOf(anchor?.value) ?? { to: map.range?.[0] ?? 0 };
   if (map.flow) return { from: to, to, text: `, ${name}: ${value}` };
   const start = rangeOf(anchor?.key)?.from ?? to;
@@ -176,5 +180,6 @@ function sourceEdit(text: string, { key }: Pair, source: string): readonly TextE
 /** Applies edits, which do not overlap, to a text. */
 export const edited = (text: string, edits: readonly TextEdit[]): string =>
   edits
+    .toReversed()
     .toSorted((a, b) => b.from - a.from || b.to - a.to)
     .reduce((all, { from, to, text: own }) => all.slice(0, from) + own + all.slice(to), text);

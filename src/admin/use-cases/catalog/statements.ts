@@ -1,3 +1,4 @@
+import { sourceText } from '../../../policy/models/facts.ts';
 import { SameModels } from '../../../policy/models/same-model.ts';
 import {
   RATES,
@@ -21,10 +22,6 @@ export interface Disagreement {
   /** Maps the source of each value, such as `BerriAI/litellm@8943af58`, to the value. */
   readonly values: Readonly<Record<string, number>>;
 }
-
-/** Names a witness in a report: `BerriAI/litellm@8943af58`. */
-export const sourceText = ({ name, revision }: Pick<Witness, 'name' | 'revision'>): string =>
-  `${name}@${revision.slice(0, 8)}`;
 
 /** The statements of all witnesses, the newest first. */
 export class Statements {

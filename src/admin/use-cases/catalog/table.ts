@@ -19,19 +19,22 @@ export interface TableRenewal {
   readonly changes: readonly TableChange[];
   /** The rows that are new, as `openai/gpt-6.1-terra`. */
   readonly added: readonly string[];
-  /** The rows that are left out, with the reason. */
-  readonly removed: readonly { readonly model: string; readonly reason: string }[];
+  /** Rows of models that their service has ended. They stay, because a request for such a name must never get another row's lower price. */
+  readonly ended: readonly { readonly model: string; readonly reason: string }[];
   /** The number of rows about whose price witnesses disagree. */
   readonly disagreements: number;
 }
 
 /**
- * Models whose service has announced a higher price, which no list states yet. The table has no row for them, because a row would charge
- * too little from that day on.
+ * Models whose price in the lists is too low: it is going to rise, or it may have risen. Neither the table nor a patch uses these prices,
+ * because Signalbox would charge too little. The value says why.
  */
-const RISING: Readonly<Record<string, string>> = {
+export const UNSETTLED: Readonly<Record<string, string>> = {
   // blog.google, Gemini 4 Argon (2026-09-30): 2 and 10 USD are introductory prices, later 4 and 20 USD.
-  'gemini/gemini-4-argon': 'its price doubles on 2026-12-01, which no list states yet',
+  'gemini/gemini-4-argon': 'its price doubles on 2026-12-01, which no list states',
+  // anomalyco/models.dev d89d7764: 1.36 and 4.18 USD; the preview from 2026-10-06 cost half.
+  'mistral/mistral-large-4': 'the lists have the half price of its preview',
+  'mistral/mistral-large-4-0': 'the lists have the half price of its preview',
 };
 
 /** A row before the number of its source is known. */
@@ -49,7 +52,7 @@ export function renewTable(current: FactsFile, witnesses: readonly Witness[], to
   const statements = new Statements(witnesses);
   const changes: TableChange[] = [];
   const added: string[] = [];
-  const removed: { model: string; reason: string }[] = [];
+  const ended: { model: string; reason: string }[] = [];
   let disagreements = 0;
   const rowsIn = (preset: string, isHost: boolean): Map<string, Draft> => {
     const before = new Map(
@@ -66,11 +69,10 @@ export function renewTable(current: FactsFile, witnesses: readonly Witness[], to
         const model = witness.models.get(preset)?.get(id);
         return model ? [{ witness, model }] : [];
       });
-      const end = ALIASES[preset]?.includes(id) ? null : (RISING[`${preset}/${id}`] ?? endOf(own, today));
-      const draft = end === null ? draftOf(old, own, isHost) : null;
+      const reason = UNSETTLED[`${preset}/${id}`] ?? endOf(own, today);
+      if (reason !== null && old) ended.push({ model: `${preset}/${id}`, reason });
+      const draft = reason === null || old ? draftOf(old, own, isHost) : null;
       if (draft && (old || unfitName(id) === null)) drafts.set(id, draft);
-      else if (old || RISING[`${preset}/${id}`])
-        removed.push({ model: `${preset}/${id}`, reason: end ?? 'no list has it' });
     }
     for (const [id, draft] of drafts) {
       const old = before.get(id);
@@ -90,7 +92,7 @@ export function renewTable(current: FactsFile, witnesses: readonly Witness[], to
   };
   const presets = SERVICES.map(({ preset, isHost = false }) => [preset, rowsIn(preset, isHost)] as const);
   const file = fileOf(presets, current.licence);
-  return { file, changes, added: added.sort(), removed, disagreements };
+  return { file, changes, added: added.sort(), ended, disagreements };
 }
 
 /** Why a service no longer has a model; null if it has it. */

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { DAY_MS } from '../../../core/time/clock.ts';
 import { UsageError } from '../../../core/usage-error.ts';
-import { FactsTable, loadFacts } from '../../../policy/models/facts.ts';
+import { FactsTable, loadFacts, sourceText } from '../../../policy/models/facts.ts';
 import type { PolicyBundle } from '../../../policy/runtime/source.ts';
 import { patchOf as diffOf } from '../policy/bundles.ts';
 import { checkCommand, policyName } from '../policy/folder-words.ts';
@@ -9,16 +9,8 @@ import { type JudgeTools, readPolicy } from '../policy/tools.ts';
 import { endpointKey } from './last-week.ts';
 import { edited, editsFor, type StatedPrice, statedPrices, type TextEdit } from './price-edits.ts';
 import { type CatalogProposal, propose } from './propose.ts';
-import {
-  type Disagreement,
-  disagreementsOf,
-  figuresIn,
-  priceOf,
-  type Statement,
-  Statements,
-  sourceText,
-} from './statements.ts';
-import { renewTable, type TableRenewal } from './table.ts';
+import { type Disagreement, disagreementsOf, figuresIn, priceOf, type Statement, Statements } from './statements.ts';
+import { renewTable, type TableRenewal, UNSETTLED } from './table.ts';
 import { readWitness } from './witnesses/read.ts';
 import type { Witness } from './witnesses/witness.ts';
 
@@ -138,7 +130,7 @@ function compareFile(path: string, text: string, comparison: Comparison, models:
   return [...byPrice.values()].flatMap((endpoints) => {
     const found = endpoints.map((endpoint) => ({ endpoint, own: statementsOf(endpoint, comparison) }));
     const { endpoint, own } = found.find((one) => one.own.length > 0) ?? found[0]!;
-    const update = updateOf(path, endpoint, own, comparison.today);
+    const update = updateOf(path, endpoint, own, comparison);
     models.push({ ...update, disagreements: [...update.disagreements, ...otherEndpoints(found, endpoint)] });
     const price = priceOf(own);
     const newest = own[0]?.witness;
@@ -171,7 +163,12 @@ function otherEndpoints(
   });
 }
 
-function updateOf(path: string, endpoint: StatedPrice, own: readonly Statement[], today: string): ModelUpdate {
+function updateOf(
+  path: string,
+  endpoint: StatedPrice,
+  own: readonly Statement[],
+  { services, today }: Comparison,
+): ModelUpdate {
   const { model, provider, upstream, line, asOf: checked, basis } = endpoint;
   const newest = own[0] ?? null;
   const price = priceOf(own);
@@ -187,7 +184,7 @@ function updateOf(path: string, endpoint: StatedPrice, own: readonly Statement[]
     deprecated: own[0]?.model.deprecated === true,
     ends,
     endsSoon: ends !== null && Date.parse(ends) - Date.parse(today) <= SOON_DAYS * DAY_MS,
-    kept: keptReason(price !== null, basis, isOlder),
+    kept: UNSETTLED[`${services.get(provider)}/${upstream}`] ?? keptReason(price !== null, basis, isOlder),
   };
 }
 

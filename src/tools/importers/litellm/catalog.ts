@@ -19,8 +19,8 @@ export interface PublicFacts {
   of(preset: string, id: string): object | null;
   /** Returns the facts of a name that its vendor reuses for newer models; absent if there are none. */
   ofMoving?(preset: string, id: string): object | null;
-  /** The source of the facts. */
-  readonly source: string;
+  /** Returns the source of the facts of a model. */
+  sourceOf(preset: string, id: string): string;
 }
 
 /** Reads the models of a policy file whose providers have the names of their presets. */
@@ -46,7 +46,7 @@ export function findPublicModel(
     // Write days without quotes, as people do.
     const text = JSON.stringify(found).replace(/"(\d{4}-\d{2}-\d{2})"/g, '$1');
     const row = readTree(text.replace('"tiers":[],', '').replace('"temperature":true,', ''));
-    return catalogModel(name, row, facts.source, fixed === null);
+    return catalogModel(name, row, facts.sourceOf(service, name), fixed === null);
   }
   return null;
 }

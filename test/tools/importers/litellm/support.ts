@@ -50,7 +50,7 @@ const ROWS: Readonly<Record<string, object>> = {
   'openai gpt-4o-mini': { price: price(0.15, 0.6), ...sizes },
 };
 const FACTS = {
-  source: 'anomalyco/models.dev@f3fc6922',
+  sourceOf: () => 'anomalyco/models.dev@f3fc6922',
   of: (preset: string, id: string) => ROWS[`${preset} ${id}`] ?? null,
 };
 

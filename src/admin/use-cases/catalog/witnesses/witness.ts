@@ -95,14 +95,28 @@ export function unfitName(id: string): string | null {
   return /^[A-Za-z0-9._:/@-]{1,128}$/.test(id) ? null : 'the name is not allowed in a policy';
 }
 
-/** Leaves out rates of 0 for the cache, so that the rate of the input applies. For old models 0 means that there is no cache. */
-export const lineOf = (line: WitnessLine): WitnessLine => ({
-  input: line.input,
-  ...(line.cached_input && { cached_input: line.cached_input }),
-  ...(line.cache_write && { cache_write: line.cache_write }),
-  ...(line.cache_write_1h && { cache_write_1h: line.cache_write_1h }),
-  output: line.output,
-});
+/** Decimals of a price in USD per 1M tokens. Further decimals are rounded up, so that no price is too low. */
+const DECIMALS = 6;
+
+function rounded(usd: number): number {
+  const near = Number(usd.toFixed(DECIMALS));
+  return near >= usd ? near : Number((near + 10 ** -DECIMALS).toFixed(DECIMALS));
+}
+
+/**
+ * Rounds the rates of a line, in the usual order. Leaves out rates of 0 for the cache, so that the rate of the input applies: for old models
+ * 0 means that there is no cache.
+ */
+export function lineOf(line: WitnessLine): WitnessLine {
+  const { cached_input: read, cache_write: write, cache_write_1h: hour } = line;
+  return {
+    input: rounded(line.input),
+    ...(read && { cached_input: rounded(read) }),
+    ...(write && { cache_write: rounded(write) }),
+    ...(hour && { cache_write_1h: rounded(hour) }),
+    output: rounded(line.output),
+  };
+}
 
 /** Adds the tiers of a price, ascending, and leaves out the list if there are none. */
 export function withTiers(line: WitnessLine, tiers: readonly WitnessTier[]): WitnessPrice {
