@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { STALE_AFTER_DAYS } from '../src/policy/models/figures.ts';
 import { PROGRAMS } from './build.ts';
 import { pendingChanges, withRelease } from './changes.ts';
-import { staleFigures } from './figures.ts';
+import { oldPrices, PRICE_DAYS_MAX, staleFigures } from './figures.ts';
 import { originHere, RELEASE_VARIABLE, repositoryFields } from './package.ts';
 import { ROOT } from './program.ts';
 import { VERSION, versionOf } from './versions.ts';
@@ -92,7 +92,16 @@ function checkStart(version: string, day: string): void {
   }
 }
 
-/** Lists figures that are too old for a release without refusing it, because their sources may state nothing newer. */
+/** @throws Refusal if a shipped price was not checked lately: users pay by these prices */
+function checkPrices(old: readonly string[]): void {
+  if (old.length === 0) return;
+  const lines = old.map((one) => `\n  ${one}`).join('');
+  throw new Refusal(
+    `These prices are older than ${PRICE_DAYS_MAX} days. Renew them with ./signalbox catalog update:${lines}`,
+  );
+}
+
+/** Lists old figures other than prices, without refusing the release, because their sources may state nothing newer. */
 function tellOfFigures(stale: readonly string[]): void {
   if (stale.length === 0) return;
   const lines = stale.map((message) => `  ${message}\n`).join('');
@@ -145,6 +154,7 @@ async function release(version: string, withTests: boolean): Promise<string> {
   writeFileSync(LOG, '');
   const day = new Date().toISOString().slice(0, 10);
   checkStart(version, day);
+  checkPrices(await oldPrices(ROOT, day));
   tellOfFigures(await staleFigures(ROOT, day));
   const base = git('rev-parse', 'HEAD');
   removeTree();

@@ -50,6 +50,24 @@ async function commitScripts(scripts: Readonly<Record<string, string>>): Promise
   await git('commit', '--quiet', '--allow-empty', '-m', 'scripts');
 }
 
+const dayBefore = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+
+/** Writes a policy with two models and the days of their prices. The price of the operator's own model does not age. */
+function writePrices(old: string, recent: string, quality = recent): void {
+  const model = (day: string, basis: string, at = recent) =>
+    `\n    provider: sim\n    price: { input: 1, output: 4, as_of: ${day}, basis: ${basis} }\n    context_window: 32768\n    max_output: 256\n    quality: { default: 0.5, basis: guessed, as_of: ${at} }`;
+  const models = `models:\n  old-one:${model(old, 'aggregator', quality)}\n  new-one:${model(recent, 'aggregator')}\n  own:${model('2025-01-01', 'own')}\n`;
+  for (const name of readdirSync(path('policies'))) rmSync(path(`policies/${name}`));
+  write('policies/signalbox.yaml', `version: 1\nproviders: { sim: { adapter: simulated } }\n${models}`);
+}
+
+/** Writes a public table with one model. */
+function writeTable(day: string): void {
+  const row = { price: { input: 1, output: 2 }, context_window: 1_000, max_output: 100, capabilities: [] };
+  const sources = [{ name: 'a/list', revision: '0123abcd', as_of: day, copyright: 'c' }];
+  write('src/policy/models/facts.json', JSON.stringify({ sources, licence: 'l', models: { openai: { m: row } } }));
+}
+
 let base = '';
 beforeAll(async () => {
   expect((await runToEnd(['git', 'clone', '--quiet', '--shared', ROOT, clone], {})).code).toBe(0);
@@ -61,6 +79,8 @@ beforeAll(async () => {
   write('deploy/install.sh', `#!/bin/sh\nln -s '${join(ROOT, 'node_modules')}' node_modules\n`);
   write('.ci/run', '#!/bin/sh\necho a test failed\nexit 1\n');
   write('changes/added.md', '### Money\n\n- Something costs less.\n');
+  writePrices(dayBefore(1), dayBefore(1));
+  writeTable(dayBefore(1));
   // A release copies all files of the clone.
   await git('rm', '-r', '--quiet', 'bench', 'docs/pictures', 'plugins', 'src/console', 'test');
   symlinkSync(join(ROOT, 'node_modules'), path('node_modules'));
@@ -119,17 +139,24 @@ describe('a release is refused with the reason, and changes nothing:', () => {
     await expectRefusal(['9.0.0'], 'changes/ has no change');
   });
 
-  test('but first lists the shipped figures that are too old, and only these', async () => {
-    const price = (day: string) => `\n    price: { input: 1, output: 4, as_of: ${day}, basis: own }`;
-    const model = (day: string) =>
-      `\n    provider: sim${price(day)}\n    context_window: 32768\n    max_output: 256\n    quality: { default: 0.5, basis: guessed }`;
-    const today = new Date().toISOString().slice(0, 10);
-    for (const name of readdirSync(path('policies'))) rmSync(path(`policies/${name}`));
-    const models = `models:\n  old-one:${model('2025-01-01')}\n  new-one:${model(today)}\n`;
-    write('policies/signalbox.yaml', `version: 1\nproviders: { sim: { adapter: simulated } }\n${models}`);
+  test('with a price of more than 60 days, in the policy or in the public table; it names only these', async () => {
+    writePrices(dayBefore(61), dayBefore(60));
+    await commitScripts({});
+    await expectRefusal(['9.0.0'], `policies/signalbox.yaml:6: old-one, ${dayBefore(61)}`);
+    writePrices(dayBefore(60), dayBefore(60));
+    writeTable(dayBefore(61));
+    await commitScripts({});
+    await expectRefusal(['9.0.0'], `facts.json: 1 of openai, ${dayBefore(61)} (a/list@0123abcd)`);
+    writeTable(dayBefore(60));
+    await commitScripts({ check: 'echo no old price && exit 1' });
+    await expectRefusal(['9.0.0', '--skip-tests'], 'no old price');
+  });
+
+  test('but first lists other shipped figures that are too old, and only these', async () => {
+    writePrices(dayBefore(1), dayBefore(1), '2025-01-01');
     await commitScripts({ check: 'exit 1' });
     const { code, out } = await release('9.0.0', '--skip-tests');
-    expect([code, out]).toEqual([1, expect.stringContaining('models.old-one.price')]);
+    expect([code, out]).toEqual([1, expect.stringContaining('models.old-one.quality')]);
     expect(out).not.toContain('new-one');
   });
 
