@@ -63,6 +63,10 @@ const GENAI = `const E = [
         ] },
       { id: "nova-tiered", match: { equals: "nova-tiered" }, deprecated: !1, prices: {
         input_mtok: { base: 1, tiers: [{ start: 199999, price: 2 }] }, output_mtok: { base: 2, tiers: [{ start: 199999, price: 4 }] } } },
+      { id: "nova-rising", prices: [
+        { prices: { input_mtok: 1, output_mtok: 2 } },
+        { constraint: { start_date: "2026-12-01" }, prices: { input_mtok: 2, output_mtok: 4 } }
+      ] },
       { id: "openai-heir", match: { equals: "heir" }, prices: { input_mtok: 3, output_mtok: 4 } }
     ]
   },
@@ -102,6 +106,7 @@ const LITELLM = {
     input_cost_per_token_above_200k_tokens: 2.5e-7,
     output_cost_per_token_above_200k_tokens: 1e-6,
   }),
+  'nova-rising': chat('openai', 1e-6, 2e-6),
   'nova-unsourced': chat('openai', 1e-6, 1e-6, { source: '' }),
   'nova-talks': chat('openai', 1e-6, 1e-6, { supports_audio_output: true }),
   'gpt-4o-mini': chat('openai', 2e-7, 8e-7),
@@ -236,7 +241,8 @@ describe('catalog update compares a policy with public lists:', () => {
         { field: 'max_output', old: 8_000, new: 4_096 },
       ],
     });
-    // A scheduled price counts from its day.
+    // A scheduled price counts from its day, or two weeks earlier if it is higher.
+    expect(first?.scheduled).toEqual({ from: '2027-01-01', input: 8, output: 8 });
     expect(first?.disagreements).toContainEqual({
       field: 'price.input',
       values: {
@@ -310,7 +316,10 @@ describe('catalog update writes a patch and applies nothing:', () => {
     await run(...FROM, '--write', out);
     const { models, sources, licence } = JSON.parse(readFileSync(join(out, 'facts.json'), 'utf8'));
     const names = Object.keys(models.openai).filter((name) => name.startsWith('nova'));
-    expect(names).toEqual(['nova-a', 'nova-loud', 'nova-new', 'nova-tiered']);
+    expect(names).toEqual(['nova-a', 'nova-loud', 'nova-new', 'nova-rising', 'nova-tiered']);
+    // The price doubles on the next day, and a policy cannot state the day.
+    expect(models.openai['nova-rising'].price).toEqual({ input: 2, output: 4 });
+    expect(sources[models.openai['nova-rising'].source]).toMatchObject({ name: 'pydantic/genai-prices' });
     expect(models.openai['nova-a']).toMatchObject({
       price: { input: 0.6, cached_input: 0.06, cache_write_1h: 1.2, output: 2.4 },
       ...{ context_window: 90_000, max_output: 4_096, capabilities: ['tools'] },

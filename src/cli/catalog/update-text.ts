@@ -27,6 +27,12 @@ export function updateText(
       terminal,
     ),
     section(
+      'Prices that will change',
+      ['price', 'model', 'from', 'input', 'output'],
+      models.flatMap(scheduledRows),
+      terminal,
+    ),
+    section(
       'Limits above those of the provider',
       ['price', 'model', 'field', 'policy', 'list'],
       models.flatMap(limitRows),
@@ -62,6 +68,11 @@ const figure = (value: number | null): string => (value === null ? 'not stated' 
 
 const changeRows = ({ place, model, changes, source }: ModelUpdate) =>
   changes.map((one) => [place, model, one.field, figure(one.old), figure(one.new), source ?? '']);
+
+const scheduledRows = ({ place, model, scheduled, kept }: ModelUpdate) =>
+  scheduled && kept !== OWN_PRICE
+    ? [[place, model, scheduled.from, figure(scheduled.input), figure(scheduled.output)]]
+    : [];
 
 const limitRows = ({ place, model, limits }: ModelUpdate) =>
   limits.map((one) => [place, model, one.field, figure(one.old), figure(one.new)]);

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../core/time/clock.ts';
 import { sourceText } from '../../../policy/models/facts.ts';
 import { SameModels } from '../../../policy/models/same-model.ts';
 import {
@@ -50,17 +51,36 @@ export class Statements {
   }
 }
 
+/** The price that counts, and the list that states it. */
+export interface ChosenPrice {
+  readonly price: WitnessPrice;
+  readonly witness: Witness;
+}
+
+/** A higher price that begins within so many days counts at once, because a policy cannot state the day. */
+const SCHEDULE_DAYS = 14;
+
 /**
- * Returns the price of the newest statement. A rate and tiers that it leaves out come from the next statement with equal rates of input and
- * output, because not every list states the rates of the cache.
+ * Returns the price of the newest statement, or a higher one that soon begins. A rate and tiers that it leaves out come from the next
+ * statement with equal rates of input and output, because not every list states the rates of the cache.
+ * @param today such as `2026-11-30`
  */
-export function priceOf(statements: readonly Statement[]): WitnessPrice | null {
-  const [first, ...others] = statements.map(({ model }) => model.price);
-  if (!first) return null;
-  const equal = others.filter(({ input, output }) => input === first.input && output === first.output);
+export function priceOf(statements: readonly Statement[], today: string): ChosenPrice | null {
+  const [newest, ...older] = statements;
+  if (!newest) return null;
+  const rising = statements.find(({ model: { scheduled } }) => {
+    const days = scheduled ? (Date.parse(scheduled.from) - Date.parse(today)) / DAY_MS : Number.POSITIVE_INFINITY;
+    return scheduled !== undefined && days <= SCHEDULE_DAYS && scheduled.price.output > newest.model.price.output;
+  });
+  if (rising?.model.scheduled) return { price: rising.model.scheduled.price, witness: rising.witness };
+  const first = newest.model.price;
+  const equal = older
+    .map(({ model }) => model.price)
+    .filter(({ input, output }) => input === first.input && output === first.output);
   const rates = RATES.map((rate) => [rate, [first, ...equal].find((one) => one[rate] !== undefined)?.[rate]]);
   const line = { ...Object.fromEntries(rates.filter(([, usd]) => usd !== undefined)), ...lineIn(first) };
-  return withTiers(line, [first, ...equal].find(({ tiers }) => tiers)?.tiers ?? []);
+  const price = withTiers(line, [first, ...equal].find(({ tiers }) => tiers)?.tiers ?? []);
+  return { price, witness: newest.witness };
 }
 
 const lineIn = ({ tiers: _, ...line }: WitnessPrice): WitnessLine => line;

@@ -25,18 +25,6 @@ export interface TableRenewal {
   readonly disagreements: number;
 }
 
-/**
- * Models whose price in the lists is too low: it is going to rise, or it may have risen. Neither the table nor a patch uses these prices,
- * because Signalbox would charge too little. The value says why.
- */
-export const UNSETTLED: Readonly<Record<string, string>> = {
-  // blog.google, Gemini 4 Argon (2026-09-30): 2 and 10 USD are introductory prices, later 4 and 20 USD.
-  'gemini/gemini-4-argon': 'its price doubles on 2026-12-01, which no list states',
-  // anomalyco/models.dev d89d7764: 1.36 and 4.18 USD; the preview from 2026-10-06 cost half.
-  'mistral/mistral-large-4': 'the lists have the half price of its preview',
-  'mistral/mistral-large-4-0': 'the lists have the half price of its preview',
-};
-
 /** A row before the number of its source is known. */
 interface Draft {
   readonly row: Omit<FactsRow, 'source'>;
@@ -69,9 +57,9 @@ export function renewTable(current: FactsFile, witnesses: readonly Witness[], to
         const model = witness.models.get(preset)?.get(id);
         return model ? [{ witness, model }] : [];
       });
-      const reason = UNSETTLED[`${preset}/${id}`] ?? endOf(own, today);
+      const reason = endOf(own, today);
       if (reason !== null && old) ended.push({ model: `${preset}/${id}`, reason });
-      const draft = reason === null || old ? draftOf(old, own, isHost) : null;
+      const draft = reason === null || old ? draftOf(old, own, isHost, today) : null;
       if (draft && (old || unfitName(id) === null)) drafts.set(id, draft);
     }
     for (const [id, draft] of drafts) {
@@ -108,13 +96,14 @@ function endOf(statements: readonly Statement[], today: string): string | null {
  * Returns the renewed row. A new row needs two lists with the same price, or one that names its source: lists keep models that a service
  * no longer has, above all models that it hosts for others.
  */
-function draftOf(old: Draft | null, statements: readonly Statement[], isHost: boolean): Draft | null {
+function draftOf(old: Draft | null, statements: readonly Statement[], isHost: boolean, today: string): Draft | null {
   const [newest, second] = statements;
-  const price = priceOf(statements);
-  if (!newest || !price || (old && newest.witness.asOf < old.source.as_of)) return old;
+  const chosen = priceOf(statements, today);
+  if (!newest || !chosen || (old && newest.witness.asOf < old.source.as_of)) return old;
   const isConfirmed = second !== undefined && isSamePrice(newest.model.price, second.model.price);
   if (!old && !isConfirmed && (isHost || !newest.model.isSourced)) return null;
-  const { name, revision, asOf, copyright } = newest.witness;
+  const { price, witness } = chosen;
+  const { name, revision, asOf, copyright } = witness;
   const limits = limitsOf(statements, old);
   const isBilled = price.input > 0 && price.output > 0;
   if (!limits || !isBilled || statements.some(({ model }) => model.unfit !== undefined)) return old;

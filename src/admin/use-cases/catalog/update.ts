@@ -10,7 +10,7 @@ import { endpointKey } from './last-week.ts';
 import { edited, editsFor, type StatedPrice, statedPrices, type TextEdit } from './price-edits.ts';
 import { type CatalogProposal, propose } from './propose.ts';
 import { type Disagreement, disagreementsOf, figuresIn, priceOf, type Statement, Statements } from './statements.ts';
-import { renewTable, type TableRenewal, UNSETTLED } from './table.ts';
+import { renewTable, type TableRenewal } from './table.ts';
 import { readWitness } from './witnesses/read.ts';
 import type { Witness } from './witnesses/witness.ts';
 
@@ -32,6 +32,8 @@ export interface ModelUpdate {
   readonly source: string | null;
   readonly asOf: string | null;
   readonly changes: readonly FigureChange[];
+  /** The next price that a list states, and the day on which it begins. */
+  readonly scheduled: { readonly from: string; readonly input: number; readonly output: number } | null;
   /** Limits of the policy that are higher than the provider allows. The patch leaves them. */
   readonly limits: readonly FigureChange[];
   readonly disagreements: readonly Disagreement[];
@@ -130,13 +132,16 @@ function compareFile(path: string, text: string, comparison: Comparison, models:
   return [...byPrice.values()].flatMap((endpoints) => {
     const found = endpoints.map((endpoint) => ({ endpoint, own: statementsOf(endpoint, comparison) }));
     const { endpoint, own } = found.find((one) => one.own.length > 0) ?? found[0]!;
-    const update = updateOf(path, endpoint, own, comparison);
-    models.push({ ...update, disagreements: [...update.disagreements, ...otherEndpoints(found, endpoint)] });
-    const price = priceOf(own);
-    const newest = own[0]?.witness;
-    if (!price || !newest || update.kept !== null) return [];
-    const source = `${newest.name} ${newest.revision.slice(0, 8)}`;
-    return editsFor(text, endpoint, price, { asOf: newest.asOf, source });
+    const update = updateOf(path, endpoint, own, comparison.today);
+    models.push({
+      ...update,
+      disagreements: [...update.disagreements, ...otherEndpoints(found, endpoint, comparison.today)],
+    });
+    const chosen = priceOf(own, comparison.today);
+    if (!chosen || update.kept !== null) return [];
+    const { price, witness } = chosen;
+    const source = `${witness.name} ${witness.revision.slice(0, 8)}`;
+    return editsFor(text, endpoint, price, { asOf: witness.asOf, source });
   });
 }
 
@@ -149,9 +154,10 @@ function statementsOf({ provider, upstream }: StatedPrice, { statements, service
 function otherEndpoints(
   found: readonly { readonly endpoint: StatedPrice; readonly own: readonly Statement[] }[],
   chosen: StatedPrice,
+  today: string,
 ): readonly Disagreement[] {
   const prices = found.flatMap(({ endpoint, own }) => {
-    const price = priceOf(own);
+    const price = priceOf(own, today)?.price;
     return price ? [[endpoint.provider, price] as const] : [];
   });
   const ours = prices.find(([provider]) => provider === chosen.provider)?.[1];
@@ -163,28 +169,25 @@ function otherEndpoints(
   });
 }
 
-function updateOf(
-  path: string,
-  endpoint: StatedPrice,
-  own: readonly Statement[],
-  { services, today }: Comparison,
-): ModelUpdate {
+function updateOf(path: string, endpoint: StatedPrice, own: readonly Statement[], today: string): ModelUpdate {
   const { model, provider, upstream, line, asOf: checked, basis } = endpoint;
   const newest = own[0] ?? null;
-  const price = priceOf(own);
+  const chosen = priceOf(own, today);
+  const scheduled = own.find((one) => one.model.scheduled)?.model.scheduled ?? null;
   const isOlder = newest !== null && checked !== null && newest.witness.asOf < checked;
   const ends = own.flatMap((one) => one.model.ends ?? []).sort()[0] ?? null;
   return {
     ...{ model, provider, upstream, place: `${basename(path)}:${line}` },
-    source: newest && sourceText(newest.witness),
-    asOf: newest?.witness.asOf ?? null,
-    changes: price && !isOlder ? changesOf(endpoint.figures, figuresIn(price)) : [],
+    source: chosen && sourceText(chosen.witness),
+    asOf: chosen?.witness.asOf ?? null,
+    changes: chosen && !isOlder ? changesOf(endpoint.figures, figuresIn(chosen.price)) : [],
+    scheduled: scheduled && { from: scheduled.from, input: scheduled.price.input, output: scheduled.price.output },
     limits: newest ? tooHigh(endpoint, newest) : [],
     disagreements: disagreementsOf(own),
     deprecated: own[0]?.model.deprecated === true,
     ends,
     endsSoon: ends !== null && Date.parse(ends) - Date.parse(today) <= SOON_DAYS * DAY_MS,
-    kept: UNSETTLED[`${services.get(provider)}/${upstream}`] ?? keptReason(price !== null, basis, isOlder),
+    kept: keptReason(chosen !== null, basis, isOlder),
   };
 }
 

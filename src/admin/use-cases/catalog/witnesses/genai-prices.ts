@@ -73,20 +73,31 @@ function namesOf({ id, match }: Members): readonly string[] {
 function modelOf(entry: Members, today: string): WitnessModel | null {
   const price = highest(currentPrices(entry.prices, today).flatMap((one) => priceOf(one) ?? []));
   const context = entry.context_window;
+  const scheduled = nextPrice(entry.prices, today);
   return (
     price && {
       price,
+      ...(scheduled && { scheduled }),
       ...(typeof context === 'number' && { context_window: context }),
       ...(entry.deprecated === true && { deprecated: true }),
     }
   );
 }
 
+const startOf = (one: Members): string => textOf(objectOf(one.constraint).start_date);
+
+/** Returns the price that begins next after a day; null for none. */
+function nextPrice(prices: unknown, today: string): WitnessModel['scheduled'] | null {
+  const later = objectsIn(prices).filter((one) => startOf(one) > today);
+  const [next] = later.sort((a, b) => (startOf(a) < startOf(b) ? -1 : 1));
+  const price = next && priceOf(objectOf(next.prices));
+  return next && price ? { from: startOf(next), price } : null;
+}
+
 /** Returns the prices of a day: the newest that has begun, and all prices of hours, of which a policy can state only the highest. */
 function currentPrices(prices: unknown, today: string): readonly Members[] {
   if (isObject(prices)) return [prices];
   const dated = listOf(prices).flatMap((one) => (isObject(one) && isObject(one.prices) ? [one] : []));
-  const startOf = (one: Members) => textOf(objectOf(one.constraint).start_date);
   const isHourly = (one: Members) => textOf(objectOf(one.constraint).start_time) !== '';
   const begun = dated.filter((one) => !isHourly(one) && startOf(one) <= today);
   const newest = begun.reduce<Members | null>((last, one) => (last && startOf(last) > startOf(one) ? last : one), null);

@@ -14,6 +14,8 @@ export type ModelCapability = ModelFacts['capabilities'][number];
 /** What a witness states about a model. */
 export interface WitnessModel {
   readonly price: WitnessPrice;
+  /** The next price, with the day on which it begins. */
+  readonly scheduled?: { readonly from: string; readonly price: WitnessPrice };
   readonly context_window?: number;
   readonly max_output?: number;
   readonly capabilities?: readonly ModelCapability[];
