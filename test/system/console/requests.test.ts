@@ -260,3 +260,10 @@ test('a fallback that answered instead of a named model says so in the list and 
   await page.getByText('No request matches').waitFor();
   expect(faults).toEqual([]);
 });
+
+test('the page of a request for a named model says once why the model was chosen', async () => {
+  const named = await ask({ model: 'gpt-6-luna', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 20 });
+  const { page } = await openConsole(stage, { path: `/requests/${named}` });
+  await page.getByRole('table', { name: 'Candidates', exact: true }).waitFor();
+  expect(await page.getByText('gpt-6-luna was requested by name').count()).toBe(1);
+});

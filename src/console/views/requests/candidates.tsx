@@ -115,10 +115,9 @@ export const DecidedCandidates = ({ candidates, choice, sentences, revision, isT
   />
 );
 
-/** The sentence about all candidates; the reason of the choice if there was only one, or of a refusal. */
+/** The sentence about all candidates, which a refusal and a decision with only one of them do not have. */
 function headingOf(sentences: readonly Sentence[]): string {
-  const [first] = [...sentencesAbout(sentences, 'candidates'), ...sentencesAbout(sentences, 'refusal', 'choice')];
-  return first ? plainText([first]) : 'Candidates';
+  return plainText(sentencesAbout(sentences, 'candidates')) || 'Cost and quality';
 }
 
 interface RuleLinkProps {
