@@ -19,6 +19,7 @@ import { openShutdown } from './shutdown.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { hasTerminal } from './terminal.ts';
 import { keepTrail } from './trail-note.ts';
+import { tellOfUnpriced } from './unpriced-notes.ts';
 import { settle } from './upkeep.ts';
 
 /** The server logs a start that takes longer than this, ms. With a nearby database, a start takes a fraction of this time. */
@@ -72,6 +73,8 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   announce({ ...reach, simulated: isSimulated(gateway), ...(await whoAnswers(first, out)) }, firstKey, log, out);
   warnOfSetup(gateway, first, { ...host, address }, log);
   void settle(opened.rehearse(), gateway, host);
+  // One of several processes is enough.
+  if ((options.process ?? 1) === 1) life.stops.defer(tellOfUnpriced(first.runtime, log, timers));
   around.parent?.serving({ ...shutdown, address, metrics: edge.metrics, reload: () => onHangup() });
 }
 

@@ -112,7 +112,8 @@ const OTHER_USES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-function reasonAgainst({ id, name, unfit }: ProposableModel): string | null {
+/** Why a listed model is not for conversations, or cannot be in a policy; null if it can. */
+export function reasonAgainst({ id, name, unfit }: ProposableModel): string | null {
   if (unfit !== undefined) return unfit;
   // A server of the operator states what its models are for.
   if (name !== undefined) return null;

@@ -23,7 +23,7 @@ export const CHECKS: readonly Check[] = [
     id: 'providers',
     title: 'Provider keys',
     examines:
-      'Each provider that serves models accepts its key, and each key of a pool: one free call for its list of models. The list has the models of the policy. Model servers of your own that are set up can be reached.',
+      'Each provider that serves models accepts its key, and each key of a pool: one free call for its list of models. The list has the models of the policy; listed models without a known price are named. Model servers of your own that are set up can be reached.',
     needs: 'policy',
     run: checkProviders,
   },

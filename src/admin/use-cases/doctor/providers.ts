@@ -1,8 +1,10 @@
 import type { ProviderFailure } from '../../../contract/parts.ts';
+import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import { plural } from '../../../core/text/text.ts';
 import { SameModels } from '../../../policy/models/same-model.ts';
 import { leftOutProviders } from '../../../policy/runtime/candidate.ts';
 import { failureText } from '../../../providers/failures.ts';
+import { unpricedModels } from '../catalog/unpriced.ts';
 import { checkWords } from '../policy/folder-words.ts';
 import { type DoctorRun, type Finding, fine, type LoadedPolicy, notChecked, problem, warning } from './finding.ts';
 import type { KeyCall } from './provider-calls.ts';
@@ -26,7 +28,7 @@ export async function checkProviders(run: DoctorRun, policy: LoadedPolicy): Prom
   const called = new Set(calls.map(({ target }) => target.provider.name));
   const leftOut = snapshot.leftOut.filter(({ name }) => !called.has(name));
   const silent = leftOutProviders({ leftOut });
-  const findings = calls.map((call) => providerFinding(call, run));
+  const findings = calls.map((call) => providerFinding(call, run, snapshot));
   if (calls.length === 0)
     findings.push(
       warning(
@@ -45,7 +47,7 @@ export async function checkProviders(run: DoctorRun, policy: LoadedPolicy): Prom
 }
 
 /** Says what a call shows about a key. */
-function providerFinding(call: KeyCall, { command }: DoctorRun): Finding {
+function providerFinding(call: KeyCall, { command }: DoctorRun, snapshot: PolicySnapshot): Finding {
   const { outcome, target, upstreams } = call;
   const subject = subjectOf(call);
   const host = hostOf(target.provider.baseUrl);
@@ -66,8 +68,18 @@ function providerFinding(call: KeyCall, { command }: DoctorRun): Finding {
     );
   const listed = new SameModels(outcome.map(({ id }) => id));
   const absent = upstreams.filter((upstream) => listed.namesOf(upstream).length === 0);
-  if (absent.length === 0)
-    return fine(`${host} accepts the call and lists ${plural(outcome.length, 'model')}.`, subject);
+  if (absent.length === 0) {
+    const found = `${host} accepts the call and lists ${plural(outcome.length, 'model')}.`;
+    const unpriced = unpricedModels(target.provider.name, outcome, snapshot);
+    if (unpriced.length === 0) return fine(found, subject);
+    return {
+      ...fine(
+        `${found} The price of ${plural(unpriced.length, 'model')} is not known: ${namesText(unpriced)}.`,
+        subject,
+      ),
+      advice: `Signalbox refuses requests for these models. \`${command(`catalog update ${target.provider.name}`)}\` proposes entries for them.`,
+    };
+  }
   return warning(
     `${host} accepts the call, but its list lacks ${plural(absent.length, 'model')} of the policy: ${namesText(absent)}.`,
     `Check the names under \`upstream\` in the policy. \`${command(`catalog update ${target.provider.name}`)}\` shows the models that the provider has.`,
