@@ -2,7 +2,7 @@ import type { BillLine } from '../../core/accounting/bill.ts';
 import { readPrice } from '../../core/accounting/stored-price.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import { type Decimal, parseDecimal } from '../../core/money/decimal.ts';
-import { toolOf, UNIT_NAMES, UNITS, type Unit, unitOf } from '../../core/money/units.ts';
+import { isUnit, toolOf, unitOf } from '../../core/money/units.ts';
 import type { RecordReader } from '../../gateway/records/records.ts';
 import { visibleRecord } from '../../gateway/request/explain.ts';
 import { quotient } from '../../ledger/export/price.ts';
@@ -120,7 +120,7 @@ function shownLine({ unit, amount, rate }: BillLine, divisor: number, worth: Dec
   const exact = BigInt(rate ?? 0);
   const tool = toolOf(unit);
   return {
-    item: UNIT_NAMES.find((name) => unitOf(unit) === UNITS[name]) ?? ('input' satisfies Unit),
+    item: isUnit(unit) ? unit : ('tool_use' as const),
     name: tool === '' ? null : tool,
     units: amount,
     per: isTokens ? 1_000_000 : 1,

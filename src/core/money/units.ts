@@ -120,9 +120,15 @@ export type PartUnit = {
 /** A unit of tokens, which policies price per 1M tokens. */
 export type TokenUnit = PartUnit | 'input' | 'output';
 
-export const UNITS: Readonly<Record<Unit, UnitRow & { readonly rateOf?: Unit }>> = TABLE;
+type Row = UnitRow & { readonly rateOf?: Unit };
+/** The members that the row of every unit of tokens has. */
+type TokenRow = Row & Required<Pick<UnitRow, 'metric' | 'price'>>;
+
+export const UNITS: { readonly [Name in Unit]: Name extends TokenUnit ? TokenRow : Row } = TABLE;
 export const UNIT_NAMES = Object.keys(TABLE) as readonly Unit[];
-const ROWS: Readonly<Record<string, (typeof UNITS)[Unit] | undefined>> = UNITS;
+/** A map, because a key can be any text that a plugin reports. */
+const ROWS: ReadonlyMap<string, Row> = new Map(Object.entries(UNITS));
+export const isUnit = (key: string): key is Unit => ROWS.has(key);
 
 const isPart = (unit: Unit): unit is PartUnit => UNITS[unit].rateOf !== undefined;
 export const PART_UNITS: readonly PartUnit[] = UNIT_NAMES.filter(isPart);
@@ -138,8 +144,8 @@ const TOOL_USE = 'tool_use/';
 /** Returns the name of the tool that a key counts; '' for other keys. */
 export const toolOf = (key: string): string => (key.startsWith(TOOL_USE) ? key.slice(TOOL_USE.length) : '');
 /** Returns the unit of a key; undefined for a text that is no key. */
-export const unitOf = (key: string): (typeof UNITS)[Unit] | undefined =>
-  ROWS[key] ?? (key.startsWith(TOOL_USE) ? UNITS.tool_use : undefined);
+export const unitOf = (key: string): Row | undefined =>
+  ROWS.get(key) ?? (key.startsWith(TOOL_USE) ? UNITS.tool_use : undefined);
 
 /** Returns the bit of the unit that a prefix with this TTL is written to the cache as; 0 for none. */
 export function askedBit(ttl: unknown): number {

@@ -1,5 +1,5 @@
 import { USES_MAX } from './add-ons.ts';
-import { type Amounts, UNITS, type Unit, unitOf } from './units.ts';
+import { type Amounts, type Unit, unitOf } from './units.ts';
 
 /** What one completion used, in the one form that every adapter translates to. */
 export interface Usage {
@@ -32,13 +32,15 @@ export function isPlausible(usage: Usage): boolean {
   );
 }
 
+/** Units that a usage has in other members, or under the names of tools. */
+const OTHERWISE: ReadonlySet<string> = new Set<Unit>(['input', 'output', 'request', 'tool_use']);
+
 function arePlausible(units: Amounts, input: number, output: number): boolean {
   let [inputLeft, outputLeft] = [input, output];
   for (const key in units) {
     const amount = units[key]!;
     const unit = unitOf(key);
-    if (!unit || unit === UNITS.input || unit === UNITS.output || unit === UNITS.request || !isCount(amount))
-      return false;
+    if (!unit || OTHERWISE.has(key) || !isCount(amount)) return false;
     if (unit.side === 'input') inputLeft -= amount;
     else if (unit.side === 'output') outputLeft -= amount;
     else if (amount > USES_MAX) return false;

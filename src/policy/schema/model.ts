@@ -45,7 +45,7 @@ const SPREAD = {
 const price = (description: string, example: number) => figure(description, { minimum: 0, maximum: 100_000, example });
 
 const rateOf = (unit: TokenUnit) => {
-  const [description, example] = UNITS[unit].price ?? ['', 0];
+  const [description, example] = UNITS[unit].price;
   const rate = price(description, example);
   return UNITS[unit].rateOf === undefined ? rate : Type.Optional(rate);
 };

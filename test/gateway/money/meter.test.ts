@@ -180,6 +180,9 @@ const impossible = fc.oneof(
     .map(([odd, even, isInput]) => (isInput ? plainUsage(odd, even) : plainUsage(even, odd))),
   fc.nat(300).map((n) => ({ ...plainUsage(n, 5), units: { cached_input: n + 1 } })),
   fc.nat(300).map((n) => ({ ...plainUsage(5, n), reasoningTokens: n + 1 })),
+  fc
+    .constantFrom('input', 'output', 'request', 'tool_use', 'constructor', 'of_tomorrow')
+    .map((unit) => ({ ...plainUsage(5, 5), units: { [unit]: 1 } })),
 );
 
 /** The law: however an answer ends, an impossible report is passed on, so that it raises an alarm. */

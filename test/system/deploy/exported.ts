@@ -37,7 +37,7 @@ export const VALUES: Readonly<Record<string, NonNullable<Metric['values']>>> = {
   signalbox_credits_spent_total: OUTCOME,
   signalbox_credits_saved_total: OUTCOME,
   signalbox_credits_overspent_total: OUTCOME,
-  signalbox_tokens_total: { kind: ['output_reasoning', ...TOKEN_UNITS.flatMap((unit) => UNITS[unit].metric ?? [])] },
+  signalbox_tokens_total: { kind: ['output_reasoning', ...TOKEN_UNITS.map((unit) => UNITS[unit].metric)] },
   signalbox_chats_capped_total: { end: ['length', 'within'] },
   signalbox_failovers_total: { to: ['endpoint', 'model'] },
   signalbox_escalations_total: { signal: ESCALATION_NAMES },
