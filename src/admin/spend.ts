@@ -92,13 +92,11 @@ export const showSpend = operationsOn<SpendServices>()({
       by: f.formed(
         `The dimension of the rows: ${SPEND_DIMENSIONS.join(', ')} or \`label:NAME\`; by default \`key\`.`,
         DIMENSION,
-        'team',
       ),
       and: f.formed('A second dimension, with `step=month`. The ledger has no tasks.', DIMENSION),
       of: f.formed(
         'Only the spend of one key, team, user, model, provider or value of a label, as `key=ID` or `label:NAME=VALUE`.',
         { pattern: '^[^=]+=' },
-        'team=search',
       ),
       from: f.text(
         'The beginning of the period, such as `2026-11-20` or `2026-11-20T08:00Z`; by default 24 hours before `to`.',

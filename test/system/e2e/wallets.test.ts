@@ -121,7 +121,8 @@ describe('signalbox wallets', () => {
   test('lists wallets that have paid in, and shows one with its keys and payments', async () => {
     const { account, key } = await toppedUp();
     const wallet = account.address.toLowerCase();
-    const row = { wallet, balance_credits: 1_000, held_credits: 0, granted_credits: 1_000, is_blocked: false };
+    const credits = { balance_credits: 1_000, held_credits: 0, granted_credits: 1_000 };
+    const row = { wallet, ...credits, balance_usd: '1', held_usd: '0', granted_usd: '1', is_blocked: false };
     expect((await json('list')).data).toContainEqual(row);
     const shown = await json('show', account.address);
     expect(shown).toMatchObject({
