@@ -94,6 +94,7 @@ const LITELLM = {
     cache_read_input_token_cost: 6e-8,
     cache_creation_input_token_cost_above_1hr: 1.2e-6,
   }),
+  'nova-secret': chat('openai', 0, 0),
   'nova-tiered': chat('openai', 1e-6, 2e-6, { deprecation_date: '2026-12-31' }),
   'nova-new': chat('openai', 1.25e-7, 5e-7, {
     supports_reasoning: true,
@@ -364,6 +365,14 @@ describe('catalog update names what is wrong and what would be right:', () => {
       'a list without a day',
       () => ['--from', litellm],
       `Add the day on which this version was published: --from ${litellm}=2026-11-20.`,
+    ],
+    [
+      'a copy of a clone inside of another clone',
+      () => {
+        write(join(clone, 'copy', 'providers/openai/models/x.toml'), toml(PRICED));
+        return ['--from', join(clone, 'copy')];
+      },
+      'Add the day on which this version was published',
     ],
     ['a day to come', () => ['--from', `${litellm}=2026-12-24`], '2026-12-24 is not a day until today, 2026-11-30.'],
     ['another file', () => ['--from', write(at('other.json'), '{}')], 'It must be a clone of models.dev, the package'],

@@ -33,13 +33,16 @@ export class Statements {
     this.witnesses = witnesses.toSorted((a, b) => (a.asOf > b.asOf ? -1 : 1));
   }
 
-  /** Returns what witnesses state about a name, or about the only model that the name can mean. */
+  /**
+   * Returns what witnesses state about a name, or about the only model that the name can mean. A price of 0 is a temporary offer and does
+   * not count.
+   */
   of(preset: string, id: string): readonly Statement[] {
     return this.witnesses.flatMap((witness) => {
       const models = witness.models.get(preset);
       const [name, ...others] = this.#namesIn(witness, preset)?.namesOf(id) ?? [];
       const model = name === undefined || others.length > 0 ? undefined : models?.get(name);
-      return model ? [{ witness, model }] : [];
+      return model && model.price.input > 0 ? [{ witness, model }] : [];
     });
   }
 

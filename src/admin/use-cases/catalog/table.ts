@@ -55,7 +55,7 @@ export function renewTable(current: FactsFile, witnesses: readonly Witness[], to
       const old = before.get(id) ?? null;
       const own = statements.witnesses.flatMap((witness): Statement[] => {
         const model = witness.models.get(preset)?.get(id);
-        return model ? [{ witness, model }] : [];
+        return model && model.price.input > 0 ? [{ witness, model }] : [];
       });
       const reason = endOf(own, today);
       if (reason !== null && old) ended.push({ model: `${preset}/${id}`, reason });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { objectOf, parseJson, textOf } from '../../../../core/json/object.ts';
 import { messageOf } from '../../../../core/thrown.ts';
@@ -80,9 +80,11 @@ async function tomlIn(folder: string, inner: string): Promise<string[]> {
   return names.filter((name) => name.endsWith('.toml')).map((name) => inner + name);
 }
 
-/** Returns the commit of a clone and its day in UTC; no commit and no day for a copy without git. */
+/** Returns the commit of a clone and its day in UTC; no commit and no day for a copy without git, also inside of another clone. */
 async function commitOf(folder: string, env: Environment) {
   try {
+    const top = (await git(['rev-parse', '--show-toplevel'], folder, env)).trim();
+    if ((await realpath(top)) !== (await realpath(folder))) return { revision: 'copy', asOf: null };
     const [commit = '', time = ''] = (await git(['log', '-1', '--format=%H %ct'], folder, env)).trim().split(' ');
     return { revision: commit, asOf: new Date(Number(time) * 1_000).toISOString().slice(0, 10) };
   } catch (cause) {
