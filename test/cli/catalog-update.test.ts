@@ -254,6 +254,18 @@ describe('catalog update compares a policy with public lists:', () => {
     });
   });
 
+  test('genai-prices is also read from the JSON of its repository', async () => {
+    const prices = { input_mtok: 0.9, cache_read_mtok: 0.09, output_mtok: 3 };
+    const data = [{ id: 'openai', models: [{ id: 'nova-a', match: { equals: 'nova-a' }, prices }] }];
+    const { lists, models } = await bodyOf('--from', `${write(at('data.json'), JSON.stringify(data))}=2026-11-10`);
+    expect(lists).toMatchObject([{ name: 'pydantic/genai-prices', as_of: '2026-11-10' }]);
+    expect(models[0]?.changes).toEqual([
+      { field: 'price.input', old: 0.5, new: 0.9 },
+      { field: 'price.cached_input', old: 0.5, new: 0.09 },
+      { field: 'price.output', old: 2, new: 3 },
+    ]);
+  });
+
   test('tiers that the newest list leaves out come from a list with the same price, and a model that ends is named with its day', async () => {
     const tiered = (await bodyOf(...FROM)).models.find(({ model }) => model === 'tiered');
     expect(tiered).toMatchObject({
