@@ -60,6 +60,7 @@ describe('the store', () => {
         'funds.subject',
         'funds.definition',
         'journal.kind',
+        'journal.bill',
         'journal.funds',
       ],
       ...['checkpoint.open', 'checkpoint.usd_per_credit', 'checkpoint.budgets'],

@@ -119,8 +119,9 @@ class PolicyWildcards implements Wildcards {
       this.#known.set(id, known);
       return known;
     }
-    if (this.meaning(id) !== id) return null;
-    const wildcard = longestFor(id, this.#serving)!;
+    // A model of the catalog may have the name of a model with public figures that no wildcard covers under this name.
+    const wildcard = this.meaning(id) === id ? longestFor(id, this.#serving) : null;
+    if (!wildcard) return null;
     const found = this.#compile(id, wildcard);
     this.#known.set(id, found);
     if (this.#known.size > KEPT_MAX) this.#known.delete(this.#known.keys().next().value!);
