@@ -20,7 +20,7 @@ export const ledgerReconcile: CommandDefinition = {
   usage: 'FILE... [--provider NAME] [--account ID] [--json] [--data DIR]',
   summary: 'Compare the bill of a provider with the books, by day, model and unit.',
   details: `FILE is an answer of OpenAI's organization/costs or organization/usage, an answer of Anthropic's usage
-or cost reports, or a CSV export of either. Name files with amounts and files with costs together.
+or cost reports, or a CSV export of either. Name files with tokens and files with costs together.
 --provider is the name of the provider in the policy, if it is not openai or anthropic.
 --account is the project, the workspace or the API key that only the gateway uses: what other accounts
 used is then no difference of the gateway.
