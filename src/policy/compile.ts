@@ -22,8 +22,9 @@ import {
   reportNoProvider,
   selectAvailable,
 } from './models/availability.ts';
-import { allowedBySpace, checkAdapters, checkSelectorSpaces } from './models/embeddings.ts';
+import { allowedBySpace, checkSelectorSpaces } from './models/embeddings.ts';
 import { reviewFigure } from './models/figures.ts';
+import { checkAdapters } from './models/operations.ts';
 import type { PublicFigures } from './models/wildcard-names.ts';
 import { servable } from './models/wildcards.ts';
 import { compileAliases } from './parsed/aliases.ts';

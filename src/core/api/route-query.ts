@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { isObject } from '../json/object.ts';
-import { OPERATION_NAMES, type Operation } from '../kinds/operations.ts';
+import { OPERATION_NAMES, OPERATIONS, type Operation } from '../kinds/operations.ts';
 import { nullable, onlyNull, textMembers } from '../schema/nullable.ts';
 import { ChatRequest } from './chat-request.ts';
 import { Dimensions, Input } from './embedding-query.ts';
@@ -55,7 +55,7 @@ export const RouteQuery = Type.Object(
         OPERATION_NAMES.map((name) => Type.Literal(name)),
         {
           default: 'chat',
-          description: 'What the model is to do: `chat` answers messages, `embed` turns `input` into vectors.',
+          description: `What the model is to do: ${OPERATION_NAMES.map((name) => `\`${name}\` ${OPERATIONS[name].means}`).join(', ')}.`,
         },
       ),
     ),

@@ -1,10 +1,9 @@
 import { isConversation, OPERATION_NAMES } from '../../core/kinds/operations.ts';
 import { bothBits, emptyBits, setBit } from '../../core/policy/rules.ts';
-import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
+import type { Model } from '../../core/policy/snapshot.ts';
 import type { EmbeddingModel } from '../../core/request/embedding.ts';
 import { checkAtMost } from '../check/check.ts';
 import type { CheckContext, NamedItem } from '../check/section-checks.ts';
-import type { ProviderSetup } from '../providers/providers.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import type { Report } from '../report/report.ts';
 import { EmbeddingModelText, ModelText } from '../schema/model.ts';
@@ -101,28 +100,6 @@ export function checkSelectorSpaces(
       report.add('selector-idle', place, message, {
         hint: 'set the environment variable of a provider that serves such a model',
       });
-    }
-  }
-}
-
-/** A model of the catalog with the locations of its endpoints. */
-interface PlacedModel {
-  readonly model: Pick<Model, 'id' | 'embedding'>;
-  readonly endpoints: readonly { readonly endpoint: Pick<Endpoint, 'provider'>; readonly place: SourceSpan }[];
-}
-
-/** Reports embedding models at providers whose adapter cannot embed. */
-export function checkAdapters(
-  models: readonly PlacedModel[],
-  providers: ReadonlyMap<string, Pick<ProviderSetup, 'embeds'>>,
-  report: Report,
-): void {
-  for (const { model, endpoints } of models) {
-    if (model.embedding === null) continue;
-    for (const { endpoint, place } of endpoints) {
-      if (providers.get(endpoint.provider)?.embeds !== false) continue;
-      const message = `the adapter of provider \`${endpoint.provider}\` has no embeddings, but the model \`${model.id}\` needs them`;
-      report.add('provider-without-embeddings', place, message);
     }
   }
 }

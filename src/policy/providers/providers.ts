@@ -1,5 +1,6 @@
 import type { ModelServerAdapter } from '../../contract/model-server.ts';
 import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../../contract/provider.ts';
+import { byOperation, type Operation } from '../../core/kinds/operations.ts';
 import { UNKNOWN_BILLING } from '../../core/money/abort-billing.ts';
 import type { Provider } from '../../core/policy/snapshot.ts';
 import { RUN_MIN } from '../../core/text/runs.ts';
@@ -43,8 +44,8 @@ export interface ProviderSetup {
   readonly lacks?: PreparedProvider['lacks'];
   /** Returns the dialects whose requests the adapter passes through unchanged. */
   readonly passes?: PreparedProvider['passes'];
-  /** Whether the adapter can embed; absent without an adapter. */
-  readonly embeds?: boolean;
+  /** Whether the adapter has each operation; absent without an adapter. */
+  readonly has?: Readonly<Record<Operation, boolean>>;
 }
 
 /** The value of a variable that is not set when a policy is only checked. The placeholder is a valid address, and also a usable key. */
@@ -114,7 +115,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
     unset,
     lacks: adapter?.lacks,
     passes: adapter?.passes,
-    embeds: adapter?.embeds,
+    has: adapter?.has,
   };
 }
 
@@ -157,12 +158,18 @@ function prepareAdapter(
     settings,
     lacks: prepared.lacks?.bind(prepared),
     passes: prepared.passes?.bind(prepared),
-    embeds: prepared.kind === 'wire' ? prepared.embeddings !== undefined : prepared.embed !== undefined,
+    has: byOperation((operation) => HAS_OPERATION[operation](prepared)),
     afterAbort: prepared.afterAbort,
     takesKey: prepared.kind !== 'wire' || prepared.auth !== undefined,
     findsModels: prepared.kind === 'wire' ? prepared.modelServer && addCommandOf(prepared.modelServer) : undefined,
   };
 }
+
+/** Whether an adapter has an operation. Every adapter chats. */
+const HAS_OPERATION: Readonly<Record<Operation, (adapter: PreparedProvider) => boolean>> = {
+  chat: () => true,
+  embed: (adapter) => (adapter.kind === 'wire' ? adapter.embeddings : adapter.embed) !== undefined,
+};
 
 const addCommandOf = ({ addCommand }: ModelServerAdapter) => (addCommand === undefined ? {} : { addCommand });
 
