@@ -150,7 +150,7 @@ describe('npx with the file, in an empty folder', () => {
     const list = startOwnServer(() => Response.json({ data: [{ id: 'new-model', object: 'model' }] }));
     const provider = `providers:\n  up: { adapter: openai-compatible, base_url: "${list.url}/v1" }\n`;
     writeFileSync(join(work, '.signalbox/policies/provider.yaml'), provider);
-    expect(await npx('catalog', 'sync', 'up')).toMatchObject({ code: 0, out: expect.stringContaining('new-model') });
+    expect(await npx('catalog', 'update', 'up')).toMatchObject({ code: 0, out: expect.stringContaining('new-model') });
     await list.stop();
   });
 
