@@ -61,6 +61,8 @@ export class Comparison {
   readonly #explained = new Set<string>();
   /** Whether the bill counts requests. */
   #hasRequests = false;
+  /** Whether the account is known that only the gateway uses. */
+  readonly #ownAccount: boolean;
 
   /**
    * @param account the project, workspace or API key that only the gateway uses; null if it is not known
@@ -82,7 +84,6 @@ export class Comparison {
     }
     this.#ownAccount = account !== null;
   }
-  readonly #ownAccount: boolean;
 
   #bill({ day, model, unit, amount, usd, tier }: BilledLine): void {
     const name = model === null ? ALL : undated(model);
