@@ -10,6 +10,7 @@ import { dependsOnIntent } from './cel/intent.ts';
 import { draftFound, judgeFound, withChoices } from './compiled/found.ts';
 import { priceFound } from './compiled/found-prices.ts';
 import { reviewImages } from './compiled/images.ts';
+import { atMoment, type BuildMoment, buildMoment, type PricedAt } from './compiled/moment.ts';
 import { reviewSmallBudgets } from './compiled/small-budgets.ts';
 import { compileWildcards } from './compiled/wildcard-models.ts';
 import { createChecker } from './expressions/expressions.ts';
@@ -75,6 +76,8 @@ export interface LoadContext extends PluginMaps {
   readonly facts?: PublicFigures | null;
   /** The models that were found at servers of the operator. Without `found`, the policy serves only what it declares. */
   readonly found?: FoundModels | null;
+  /** The moment whose prices apply. Without it, each price is as the policy states it first: without hours, and before its end. */
+  readonly pricedAt?: PricedAt | null;
   /** The existing ledger. If `ledger` is given, the policy must be compatible with the ledger. */
   readonly ledger?: LedgerState;
   /** Labels of the existing keys. Without `labels`, only the labels in the policy's test cases are known. */
@@ -125,7 +128,7 @@ export function* compileSteps(parsed: ParsedPolicy, context: LoadContext): Gener
  * is wrong.
  */
 function* compile(
-  parsed: ParsedPolicy,
+  stated: ParsedPolicy,
   {
     env,
     plugins,
@@ -134,6 +137,7 @@ function* compile(
     onlyServing = false,
     facts = null,
     found = null,
+    pricedAt = null,
     ledger,
     labels,
     teams = null,
@@ -143,11 +147,14 @@ function* compile(
   }: LoadContext,
   report: Report,
 ): Generator<undefined, CompiledPolicy | null> {
-  const plugged = withOwnPlugins(parsed.plugins, installed, { loaded: plugins, outside }, report);
-  const { settings, credit } = parsed;
+  const plugged = withOwnPlugins(stated.plugins, installed, { loaded: plugins, outside }, report);
+  const { settings, credit } = stated;
   const scope = { env, report, providers: plugged.providers, isReviewed: today !== undefined };
-  const setups = yield* inSteps(parsed.providers, (one) => compileProvider(one, scope));
+  const setups = yield* inSteps(stated.providers, (one) => compileProvider(one, scope));
   const states = new Map(setups.map((setup) => [setup.name, setup]));
+  const serving = new Map(setups.filter(({ unset }) => unset.length === 0).map((setup) => [setup.name, setup]));
+  const moment = pricedAt === null ? null : buildMoment(stated, pricedAt, { facts, serving });
+  const parsed = withPrices(stated, moment);
   const prices = priceFound({ parsed, setups: states, found }, report);
   const { strategies } = plugged;
   const selectors = yield* compileSelectors(parsed.selectors, strategies, report);
@@ -174,13 +181,13 @@ function* compile(
   }
   const drafts = yield* narrowCapabilities(parsed.models, states, report);
   const discovered = draftFound(found, { parsed, setups: states, prices, usdPerCredit: credit.usd });
-  const finds = yield* narrowCapabilities(discovered.drafts, states, report);
+  const finds = yield* narrowCapabilities(atMoment(discovered.drafts, moment), states, report);
   const all = selectAvailable(states, [...drafts, ...finds], parsed.wildcards, found?.used);
   const models = withChoices(all.models, found, states);
   const available = { ...all, models, leftOut: [...all.leftOut, ...discovered.leftOut] };
   const wildcards = compileWildcards(parsed.wildcards, {
     ...{ parsed, rules: programs, setups: states, prices, serving: available.providers, facts },
-    ...{ usdPerCredit: credit.usd, firstSlot: slotCount(models) },
+    ...{ usdPerCredit: credit.usd, firstSlot: slotCount(models), moment },
   });
   const mayFind = available.providers.values().some(({ discover }) => discover !== undefined);
   const hasNone = models.length === 0 && !wildcards?.patterns.length && !mayFind;
@@ -206,6 +213,7 @@ function* compile(
     rules,
     wildcards,
     found,
+    prices: moment?.prices ?? null,
     ...own,
     selectors: filtered,
     budgets: budgets.map(compileBudget),
@@ -217,6 +225,13 @@ function* compile(
   return { snapshot: deepFreeze(snapshot), environment };
 }
 
+/** Returns a policy with the prices of a moment; the same policy for no moment. */
+function withPrices(parsed: ParsedPolicy, moment: BuildMoment | null): ParsedPolicy {
+  if (moment === null) return parsed;
+  const wildcards = parsed.wildcards.map((one) => ({ ...one, standIn: atMoment([one.standIn], moment)[0]! }));
+  return { ...parsed, models: atMoment(parsed.models, moment), wildcards };
+}
+
 const figuresIn = ({ wildcards }: Pick<PolicySnapshot, 'wildcards'>, facts: PublicFigures | null) =>
   wildcards?.patterns.length && facts ? [['facts', facts.source]] : [];
 
@@ -224,7 +239,7 @@ const NO_LABELS: KnownLabels = new Map();
 
 /** The parts of a snapshot that are compiled from expressions and plugins. */
 type SnapshotParts = OwnParts &
-  Pick<PolicySnapshot, 'budgets' | 'wildcards' | 'found' | 'teamIds'> & {
+  Pick<PolicySnapshot, 'budgets' | 'wildcards' | 'found' | 'prices' | 'teamIds'> & {
     readonly rules: CompiledRules;
     readonly selectors: readonly Selector[];
   };

@@ -15,7 +15,7 @@ const ABOUT =
  */
 export function policySchema(plugins: readonly Plugin[]): JsonSchema {
   const sections = Object.entries<TSchema>(SECTIONS).map(([name, one]) => [name, orNothing(forEditors(one))]);
-  return {
+  return withDefinitions({
     $schema: 'http://json-schema.org/draft-07/schema#',
     $id: 'urn:signalbox:policy:1',
     ...texts(ABOUT),
@@ -27,8 +27,52 @@ export function policySchema(plugins: readonly Plugin[]): JsonSchema {
       guards: eachOf('guards', guardRules(plugins)),
     },
     additionalProperties: false,
-  };
+  });
 }
+
+/** A part of a schema with fewer characters than this is written wherever it occurs. */
+const DEFINED_MIN = 1_000;
+
+/** Moves each long part that occurs several times, such as the price of a model, to one definition. */
+function withDefinitions(schema: JsonSchema): JsonSchema {
+  const counts = new Map<string, number>();
+  const count = (part: unknown): void => {
+    if (typeof part !== 'object' || part === null) return;
+    const text = JSON.stringify(part);
+    if (text.length < DEFINED_MIN) return;
+    if (isSchema(part)) {
+      const known = counts.get(text) ?? 0;
+      counts.set(text, known + 1);
+      // The parts of a definition count once.
+      if (known > 0) return;
+    }
+    for (const one of Object.values(part)) count(one);
+  };
+  count(schema);
+  const names = new Map<string, string>();
+  const definitions: Record<string, unknown> = {};
+  const named = (part: unknown, key: string): unknown => {
+    if (typeof part !== 'object' || part === null) return part;
+    const text = JSON.stringify(part);
+    if ((counts.get(text) ?? 0) < 2) return replaced(part);
+    if (!names.has(text)) {
+      const taken = Object.keys(definitions).filter((name) => name.replace(/_\d+$/, '') === key).length;
+      const name = taken === 0 ? key : `${key}_${taken + 1}`;
+      names.set(text, name);
+      definitions[name] = {};
+      definitions[name] = replaced(part);
+    }
+    return { $ref: `#/definitions/${names.get(text)}` };
+  };
+  const replaced = (part: object): unknown =>
+    Array.isArray(part)
+      ? part.map((one) => named(one, 'part'))
+      : Object.fromEntries(Object.entries(part).map(([key, one]) => [key, named(one, key)]));
+  const whole = replaced(schema);
+  return { ...(isObject(whole) ? whole : schema), definitions };
+}
+
+const isSchema = (part: object): boolean => 'type' in part || 'anyOf' in part;
 
 /** Returns the text of a schema file. */
 export const schemaText = (schema: JsonSchema): string => `${JSON.stringify(schema, null, 1)}\n`;

@@ -106,4 +106,4 @@ const isPriced = ({ endpoints }: Model, { addOns }: Facts): boolean =>
   addOns === undefined || allCover(endpoints, addOns);
 
 const allCover = (endpoints: Model['endpoints'], addOns: AskedAddOns): boolean =>
-  endpoints.every(({ price }) => coversAll(price, addOns));
+  endpoints.every((endpoint) => coversAll(endpoint, addOns));

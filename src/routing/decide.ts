@@ -1,6 +1,6 @@
 import type { Decision, RankedModel, Refusal } from '../core/decision/decision.ts';
 import { priorReadings, type Readings } from '../core/decision/readings.ts';
-import { buildOf } from '../core/policy/found-models.ts';
+import { buildOf } from '../core/policy/build.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Facts } from '../core/request/facts.ts';
 import { ANSWER_SIGNALS } from '../core/request/failure-kinds.ts';

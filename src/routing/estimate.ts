@@ -1,6 +1,6 @@
 import type { Readings } from '../core/decision/readings.ts';
 import { MICROCREDITS, type Microcredits } from '../core/money/credits.ts';
-import { costBound, lineFor, outputWithin, type Price, rateOf } from '../core/money/price.ts';
+import { costBound, lineFor, outputWithin, type Priced, rateOf } from '../core/money/price.ts';
 import type { Model, PolicySnapshot, Task } from '../core/policy/snapshot.ts';
 import type { Difficulty, Facts } from '../core/request/facts.ts';
 import { expectedOutput, type Tasks } from './expected-length.ts';
@@ -230,15 +230,15 @@ export function capWithin(
   if (input === null) return -1;
   let affordable = cap;
   for (const at of endpoints) {
-    const output = outputWithin(model.endpoints[at]!.price, input, most, facts.addOns);
+    const output = outputWithin(model.endpoints[at]!, input, most, facts.addOns);
     affordable = Math.min(affordable, output < 0 ? -1 : Math.floor(output / facts.choices));
   }
   return affordable;
 }
 
-/** Returns the worst-case cost of a request at a price, in microcredits. `cap` is the maximum output tokens of one choice. */
-export const worstCase = (price: Price, model: Model, facts: Facts, cap: number): Microcredits =>
-  costBound(price, heldInput(model, facts), cap * facts.choices, facts.addOns);
+/** Returns the worst-case cost of a request at an endpoint, in microcredits. `cap` is the maximum output tokens of one choice. */
+export const worstCase = (priced: Priced, model: Model, facts: Facts, cap: number): Microcredits =>
+  costBound(priced, heldInput(model, facts), cap * facts.choices, facts.addOns);
 
 /**
  * Returns the endpoints of a model that the caller's funds can pay for, and the output cap of one choice. `withinFunds` returns null if the
@@ -323,7 +323,7 @@ function endpointsWithin(
   facts: Facts,
   cap: number,
 ): readonly number[] {
-  const fits = (at: number) => worstCase(model.endpoints[at]!.price, model, facts, cap) <= most;
+  const fits = (at: number) => worstCase(model.endpoints[at]!, model, facts, cap) <= most;
   return endpoints.every(fits) ? endpoints : endpoints.filter(fits);
 }
 
@@ -332,8 +332,8 @@ export function dearestCase(model: Model, endpoints: readonly number[], facts: F
   const input = heldInput(model, facts);
   let dearest = 0;
   for (let i = 0; i < endpoints.length; i++) {
-    const { price } = model.endpoints[endpoints[i]!]!;
-    dearest = Math.max(dearest, costBound(price, input, cap * facts.choices, facts.addOns));
+    const endpoint = model.endpoints[endpoints[i]!]!;
+    dearest = Math.max(dearest, costBound(endpoint, input, cap * facts.choices, facts.addOns));
   }
   return dearest;
 }

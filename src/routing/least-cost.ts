@@ -33,8 +33,8 @@ export function leastCost(
   for (const model of [...models, ...(wildcards?.listed() ?? [])]) {
     if (!servesChats(model) || !mayUse(lists, model)) continue;
     const output = onExhausted === 'reject' ? model.defaultMaxOutput : taskUseful(model, usual);
-    for (const { price } of model.endpoints) {
-      const amount = costBound(price, SHORT_PROMPT_TOKENS, Math.min(output, model.maxOutput));
+    for (const endpoint of model.endpoints) {
+      const amount = costBound(endpoint, SHORT_PROMPT_TOKENS, Math.min(output, model.maxOutput));
       if (least === null || amount < least.amount) least = { amount, model: model.id };
     }
   }

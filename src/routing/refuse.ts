@@ -269,7 +269,7 @@ export function leastWorstCase(refusal: Refusal, snapshot: PolicySnapshot): Micr
     const cap = affordableCap(model, endpoints, facts, outputCap(model, facts));
     const most =
       facts.funds?.cap === undefined ? cap : Math.min(cap, usefulOutput(model, facts, taskOf(facts, snapshot)));
-    return endpoints.map((at) => worstCase(model.endpoints[at]!.price, model, facts, most));
+    return endpoints.map((at) => worstCase(model.endpoints[at]!, model, facts, most));
   });
   return Math.min(...costs);
 }

@@ -171,7 +171,7 @@ export function unpricedIn({ endpoints }: Model, { addOns }: Facts, { nativeTool
   const { units, toolUses, unpriced } = addOns;
   const named = new Map(nativeTools.map((tool) => [pathText(tool.at), nativeToolText(tool)]));
   const isCovered = (part: Partial<AskedAddOns>) =>
-    endpoints.every(({ price }) => coversAll(price, { ...addOns, units: [], toolUses: {}, unpriced: [], ...part }));
+    endpoints.every((endpoint) => coversAll(endpoint, { ...addOns, units: [], toolUses: {}, unpriced: [], ...part }));
   return [
     ...unpriced.map((path) => named.get(path) ?? `\`${path}\``),
     ...units.filter((unit) => !isCovered({ units: [unit] })).map((unit) => UNITS[unit].asked?.what ?? unit),

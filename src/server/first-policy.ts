@@ -57,6 +57,7 @@ export async function startPolicy(
   const tools: ServerPolicyTools = {
     ...judgeTools(host),
     found: servers.input,
+    pricedAt: now,
     onFoundDropped: (reason) =>
       log.warn('the policy cannot be built with the found models, so it serves without them', { reason }),
     servers,

@@ -110,6 +110,7 @@ export async function openGateway(
     scores,
     ...prompts,
     ...memory,
+    renewedPrices: reloader.followPrices,
     nextId,
     clock,
     isLeaving: false,

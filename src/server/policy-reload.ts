@@ -2,7 +2,7 @@ import type { People } from '../access/people.ts';
 import { policyEvent } from '../admin/use-cases/events.ts';
 import type { PolicyHome } from '../admin/use-cases/policy/home.ts';
 import { rehearse } from '../admin/use-cases/policy/rehearse.ts';
-import { buildOf } from '../core/policy/found-models.ts';
+import { buildOf } from '../core/policy/build.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import { plural } from '../core/text/text.ts';
 import { type Timers, within } from '../core/time/timers.ts';
@@ -40,6 +40,7 @@ import type { PushedPolicy } from '../store/pushed-policies.ts';
 import { logReload } from './events.ts';
 import type { Host, Terminal } from './host.ts';
 import { notePolicy, type PolicyTrail } from './policy-trail.ts';
+import { PriceClock } from './price-clock.ts';
 import type { RehearsalNote } from './rehearsal-note.ts';
 
 /** The tools for checks of policies. The tools parse a policy on the calling thread. */
@@ -209,6 +210,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
         stored.forget();
         const { snapshot, accountOf } = candidate.runtime;
         if (snapshot.found) health.adopt(snapshot, accountOf);
+        priceClock.follow(snapshot);
         return swap();
       };
     },
@@ -231,6 +233,13 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
       printDiagnostics(attempt.diagnostics, bundle?.files ?? [], err);
     },
   });
+  const priceClock = new PriceClock({
+    timers: services.timers,
+    now: tools.now,
+    renew: reloader.followPrices,
+    active: () => reloader.lease().snapshot,
+  });
+  priceClock.follow(first.runtime.snapshot);
   const watch = watchPolicies({
     folder: tools.folder,
     busyFolder: tools.dataFolder,
@@ -245,6 +254,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
   health.unknownNames.onUnknown = (origin) => servers?.missed(origin);
   const stop = () => {
     servers?.close();
+    priceClock.close();
     watch.close();
     quotedParser.close();
     parser.close();

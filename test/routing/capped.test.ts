@@ -23,7 +23,7 @@ interface Purse extends World {
 }
 
 const costOf = (model: Model, at: number, facts: Facts, output: number): number =>
-  costBound(model.endpoints[at]!.price, inputBound(model, facts)!, output * facts.choices);
+  costBound(model.endpoints[at]!, inputBound(model, facts)!, output * facts.choices);
 
 const isBounded = (model: Model, facts: Facts) => inputBound(model, facts) !== null;
 

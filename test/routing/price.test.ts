@@ -73,7 +73,7 @@ describe('a cost', () => {
   test('stays an integer at absurd sizes, and never wraps', () => {
     const dear = compiled([{ over: 0, input: '99999', output: '99999' }]);
     expect(costOf(dear, plainUsage(1_000_000_000, 1_000_000_000))).toBe(Number.MAX_SAFE_INTEGER);
-    expect(costBound(dear, 10 ** 9, 10 ** 9)).toBe(Number.MAX_SAFE_INTEGER);
+    expect(costBound({ price: dear }, 10 ** 9, 10 ** 9)).toBe(Number.MAX_SAFE_INTEGER);
   });
 
   test('a cost that cannot be exact is refused when its price is compiled', () => {
@@ -127,7 +127,7 @@ describe('for any price', () => {
   test('no usage within the bounds costs more than the bound, however much is cached', () => {
     fc.assert(
       fc.property(prices, usages, fc.nat(1000), fc.nat(1000), (price, usage, input, output) => {
-        const bound = costBound(price, usage.inputTokens + input, usage.outputTokens + output);
+        const bound = costBound({ price }, usage.inputTokens + input, usage.outputTokens + output);
         expect(costOf(price, usage)).toBeLessThanOrEqual(bound);
       }),
       { numRuns: 2000 },
@@ -138,10 +138,10 @@ describe('for any price', () => {
     const amount = fc.oneof(tokens, fc.integer({ min: 0, max: 2 ** 50 }));
     fc.assert(
       fc.property(prices, tokens, amount, (price, input, credits) => {
-        const output = outputWithin(price, input, credits);
-        if (output < 0) return costBound(price, input, 0) > credits;
-        if (output === Number.MAX_SAFE_INTEGER) return costBound(price, input, 10 ** 9) <= credits;
-        return costBound(price, input, output) <= credits && costBound(price, input, output + 1) > credits;
+        const output = outputWithin({ price }, input, credits);
+        if (output < 0) return costBound({ price }, input, 0) > credits;
+        if (output === Number.MAX_SAFE_INTEGER) return costBound({ price }, input, 10 ** 9) <= credits;
+        return costBound({ price }, input, output) <= credits && costBound({ price }, input, output + 1) > credits;
       }),
       { numRuns: 2000 },
     );
@@ -150,8 +150,8 @@ describe('for any price', () => {
   test('the bound of an output is enough for it', () => {
     fc.assert(
       fc.property(prices, tokens, tokens, (price, input, output) => {
-        const bound = costBound(price, input, output);
-        return bound === Number.MAX_SAFE_INTEGER || outputWithin(price, input, bound) >= output;
+        const bound = costBound({ price }, input, output);
+        return bound === Number.MAX_SAFE_INTEGER || outputWithin({ price }, input, bound) >= output;
       }),
       { numRuns: 2000 },
     );

@@ -117,7 +117,7 @@ function expectedTokens(one: Model, request: Facts): number {
 /** The worst case on each endpoint: the prompt's bound, and the longest output that is requested, possible and affordable. */
 function worstOn(one: Model, request: Facts): number[] {
   const bound = boundOf(one, request);
-  const on = (cap: number) => one.endpoints.map((each) => costBound(each.price, bound, cap * request.choices));
+  const on = (cap: number) => one.endpoints.map((each) => costBound(each, bound, cap * request.choices));
   let cap = Math.min(
     wantedOutput(one, request),
     one.maxOutput,
@@ -173,7 +173,7 @@ function reasons(one: Model, request: Facts, all: readonly Model[]): Rejection[]
   if (isUnbounded(one, request) && (request.budget !== null || request.funds !== null)) found.push('unbounded_media');
   else if (request.budget !== null) {
     const bound = boundOf(one, request);
-    const least = Math.max(...one.endpoints.map((each) => costBound(each.price, bound, useful * request.choices)));
+    const least = Math.max(...one.endpoints.map((each) => costBound(each, bound, useful * request.choices)));
     if (least > request.budget || one.contextWindow - input < useful) found.push('budget_limit');
   }
   if (paid.length === 0) found.push('funds');

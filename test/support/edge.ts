@@ -85,6 +85,7 @@ export async function openEdge({ store, keys, ledger, payments, log, lease, ...m
     turns,
     countPlaces: new CountPlaces(),
     past: { find: async () => lease() },
+    renewedPrices: () => null,
     nextId,
     clock,
     inFlight: new LinkedSet(),

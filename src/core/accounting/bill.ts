@@ -14,6 +14,10 @@ export interface Bill {
   /** The price line that applied, by its `overInputTokens`, and the divisor of the rates; null if the price is unknown. */
   readonly over: number | null;
   readonly divisor: number | null;
+  /** The service tier that was billed; null for the default tier. */
+  readonly tier: string | null;
+  /** The moment that decided the price, ms since 1970; null for a price that does not change with time. */
+  readonly pricedAt: number | null;
 }
 
 /** One line of a bill: an amount of a unit at a rate. Divide the rate by the price's divisor to get microcredits. */
@@ -29,7 +33,8 @@ export interface BillLine {
  * Writes bills at a price as the journal stores them:
  * `{"input":1204,"output":20,"units":{"cached_input":300},"rates":{"input":2500,"output":10000,"cached_input":250},"over":0,"divisor":10}`.
  * `input` and `output` are all tokens of their side. `reasoning` and `units` are left out if there are none, and the rates and what follows
- * if the price is unknown. Create a writer once for each price, because it keeps the texts of bills that have only input and output.
+ * if the price is unknown. A bill at the price of a service tier ends with its `tier`, and a bill at a price that changes with time with
+ * the moment `at` that decided it. Create a writer once for each price, because it keeps the texts of bills that have only input and output.
  */
 export class BillWriter {
   readonly #price: Price | null;
@@ -38,10 +43,16 @@ export class BillWriter {
   /** @param price null if it is unknown */
   constructor(price: Price | null) {
     this.#price = price;
-    if (price) for (const line of price.lines) this.#plainEnds.set(line, endOf(line, price.divisor, {}));
+    if (price) for (const line of price.lines) this.#plainEnds.set(line, endOf(line, price, {}));
   }
 
-  text(usage: Usage): string {
+  /** @param pricedAt the moment that decided the price, ms since 1970; absent for a price that does not change with time */
+  text(usage: Usage, pricedAt?: number): string {
+    const text = this.#text(usage);
+    return pricedAt === undefined ? text : `${text.slice(0, -1)},"at":${Math.round(pricedAt)}}`;
+  }
+
+  #text(usage: Usage): string {
     const { inputTokens, outputTokens, reasoningTokens, units } = usage;
     const end = units === undefined ? this.#plainEnd(inputTokens) : this.#endWith(units, inputTokens);
     if (reasoningTokens === 0) return `{"input":${inputTokens},"output":${outputTokens}${end}`;
@@ -54,16 +65,17 @@ export class BillWriter {
 
   #endWith(units: Amounts, inputTokens: number): string {
     const price = this.#price;
-    const end = price === null ? '}' : endOf(lineFor(price, inputTokens), price.divisor, units);
+    const end = price === null ? '}' : endOf(lineFor(price, inputTokens), price, units);
     return `,"units":${JSON.stringify(units)}${end}`;
   }
 }
 
-function endOf(line: PriceLine, divisor: number, units: Amounts): string {
+function endOf(line: PriceLine, { divisor, tier }: Price, units: Amounts): string {
   const rates: Record<string, number> = { input: line.input, output: line.output };
   for (const key in units) rates[key] = rateOf(line, key);
   if (line.request > 0) rates.request = line.request;
-  return `,"rates":${JSON.stringify(rates)},"over":${line.overInputTokens},"divisor":${divisor}}`;
+  const ofTier = tier === undefined ? '' : `,"tier":${JSON.stringify(tier)}`;
+  return `,"rates":${JSON.stringify(rates)},"over":${line.overInputTokens},"divisor":${divisor}${ofTier}}`;
 }
 
 /**
@@ -74,9 +86,12 @@ export function readBill(text: string | null): Bill | null {
   const value = text === null ? null : parseJson(text);
   if (!isObject(value)) return null;
   const { input, output, reasoning = 0, units = {}, rates = null, over = null, divisor = null } = value;
+  const { tier = null, at = null } = value;
   if (!isCount(input) || !isCount(output) || !isCount(reasoning) || !isAmounts(units)) return null;
   if (!(rates === null || isAmounts(rates)) || !isCountOrNull(over) || !isCountOrNull(divisor)) return null;
-  return { input, output, reasoning, lines: linesOf({ input, output }, units, rates), over, divisor };
+  if (!(tier === null || typeof tier === 'string') || !isCountOrNull(at)) return null;
+  const lines = linesOf({ input, output }, units, rates);
+  return { input, output, reasoning, lines, over, divisor, tier, pricedAt: at };
 }
 
 function linesOf(sides: Pick<Bill, 'input' | 'output'>, units: Amounts, rates: Amounts | null): readonly BillLine[] {

@@ -18,6 +18,8 @@ export interface EntryLine {
   /** True if Signalbox counted the tokens, false if the upstream reported them. */
   readonly estimated: boolean;
   readonly cost: Microcredits;
+  /** The moment that decided the price, ms since 1970; absent for a price that does not change with time. */
+  readonly pricedAt?: number;
   /**
    * A usage report of the upstream that cannot be true. If the upstream's usage cannot be true, Signalbox counts the tokens itself and
    * raises an alarm. `impossible` is null or absent if the upstream reported no such usage.

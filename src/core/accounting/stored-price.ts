@@ -3,8 +3,8 @@ import { type Price, type PriceLine, priceLine } from '../money/price.ts';
 import { type Amounts, toolUse } from '../money/units.ts';
 
 /** Writes a price as tariffs store it, so that a cost can be computed again from the entry and its tariff. */
-export const priceText = ({ lines, divisor }: Price): string =>
-  JSON.stringify({ lines: lines.map(({ overInputTokens: over, rates }) => ({ over, rates })), divisor });
+export const priceText = ({ lines, divisor, tier }: Price): string =>
+  JSON.stringify({ lines: lines.map(({ overInputTokens: over, rates }) => ({ over, rates })), divisor, tier });
 
 /**
  * Parses a price from the table `tariffs`.
@@ -16,7 +16,9 @@ export function readPrice(text: string): Price | null {
   const fees = formerFees(value);
   const lines = value.lines.map((line) => (isObject(line) ? readLine(line, fees) : null));
   const [first, ...rest] = lines.filter((line) => line !== null);
-  return first && rest.length === lines.length - 1 ? { lines: [first, ...rest], divisor: value.divisor } : null;
+  if (!first || rest.length < lines.length - 1) return null;
+  const { divisor, tier } = value;
+  return { lines: [first, ...rest], divisor, ...(typeof tier === 'string' && { tier }) };
 }
 
 function readLine(line: Readonly<Record<string, unknown>>, fees: unknown): PriceLine | null {

@@ -2,6 +2,8 @@ import type { Unit } from './units.ts';
 
 /** The most that a request allows a service to bill in addition to plain tokens. */
 export interface AskedAddOns {
+  /** The service tier that the request asks for, as policies name it; absent for the provider's default tier. */
+  readonly tier?: string;
   /** The units that occur only because the request asks for them, such as writing to the cache for an hour. */
   readonly units: readonly Unit[];
   /** The path of the first field that asks for such a unit; absent if the field is a mark that several dialects share. */
@@ -29,9 +31,11 @@ export function joinedAddOns(one: AskedAddOns | undefined, other: AskedAddOns | 
   if (!one || !other) return one ?? other;
   const toolUses = { ...one.toolUses };
   for (const name in other.toolUses) toolUses[name] = Math.max(toolUses[name] ?? 0, other.toolUses[name]!);
+  const tier = one.tier ?? other.tier;
   const unitsAt = one.unitsAt ?? other.unitsAt;
   const unnamed = [one, other].map(({ rereadings, toolUses: uses }) => rereadings - sum(uses));
   return {
+    ...(tier !== undefined && { tier }),
     units: union(one.units, other.units),
     ...(unitsAt !== undefined && { unitsAt }),
     toolUses,

@@ -22,6 +22,17 @@ export interface Price {
   /** Price lines, ascending by `overInputTokens`. The first price line starts at 0 input tokens. */
   readonly lines: readonly [PriceLine, ...PriceLine[]];
   readonly divisor: number;
+  /** The prices of other service tiers by the tier's name; absent if the policy states none. */
+  readonly tiers?: Readonly<Record<string, Price>>;
+  /** The service tier whose price this is; absent for the default tier. */
+  readonly tier?: string;
+}
+
+/** What the requests to an endpoint can cost. */
+export interface Priced {
+  readonly price: Price;
+  /** Other prices that may apply before a request ends that begins now; absent if the price does not change by then. */
+  readonly nextPrices?: readonly Price[];
 }
 
 /** The rates of a price for requests of one length. Divide the rates by the price's divisor to get microcredits. */
@@ -44,6 +55,8 @@ interface ListPrice {
   readonly lines: readonly [ListPriceLine, ...ListPriceLine[]];
   /** Fees of all lines: for each request, and for uses of tools. */
   readonly fees?: ReadonlyMap<UnitKey, Decimal>;
+  /** The lines of other service tiers by the tier's name. All tiers have the same fees. */
+  readonly tiers?: ReadonlyMap<string, readonly [ListPriceLine, ...ListPriceLine[]]>;
 }
 export interface ListPriceLine {
   readonly overInputTokens: number;
@@ -60,8 +73,19 @@ export const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? a : gcd(b, a % 
 /** Scales a fee in USD for one use to the scale of prices in USD per 1M tokens. */
 const feeOf = ({ digits, scale }: Decimal): Decimal => ({ digits: digits * 1_000_000n, scale });
 
-/** Converts a list price to integers with one common divisor, exactly. `compilePrice` throws RangeError if an integer exceeds 2^53. */
-export function compilePrice({ lines, fees = new Map() }: ListPrice, usdPerCredit: Decimal): Price {
+/**
+ * Converts a list price to integers, exactly; each service tier has one common divisor. `compilePrice` throws RangeError if an integer exceeds
+ * 2^53.
+ */
+export function compilePrice({ lines, fees, tiers = new Map() }: ListPrice, usdPerCredit: Decimal): Price {
+  const others = [...tiers].map(([tier, own]) => [tier, { ...compileTier(own, fees, usdPerCredit), tier }] as const);
+  return {
+    ...compileTier(lines, fees, usdPerCredit),
+    ...(others.length > 0 && { tiers: Object.fromEntries(others) }),
+  };
+}
+
+function compileTier(lines: ListPrice['lines'], fees: ListPrice['fees'] = new Map(), usdPerCredit: Decimal): Price {
   const ofRequests = [...fees].map(([key, fee]) => [key, feeOf(fee)] as const);
   const rates = lines.map((line) => [...ratesOf(line), ...ofRequests]);
   const amounts = rates.flatMap((ofLine) => ofLine.map(([, rate]) => rate));
@@ -105,7 +129,17 @@ function exact(value: bigint): number {
 }
 
 /** Returns a price multiplied by an exact factor, such as 0.88 for a discount of 12 %. Throws RangeError if it exceeds 2^53. */
-export function scaledPrice({ lines, divisor }: Price, { digits, scale }: Decimal): Price {
+export function scaledPrice(price: Price, factor: Decimal): Price {
+  const { tiers, tier } = price;
+  const others = tiers && Object.entries(tiers).map(([name, one]) => [name, scaledPrice(one, factor)] as const);
+  return {
+    ...scaledLines(price, factor),
+    ...(others && { tiers: Object.fromEntries(others) }),
+    ...(tier !== undefined && { tier }),
+  };
+}
+
+function scaledLines({ lines, divisor }: Price, { digits, scale }: Decimal): Price {
   const under = BigInt(divisor) * 10n ** BigInt(scale);
   const rates = lines.flatMap((line) => Object.values(line.rates));
   const common = rates.reduce((all, rate) => gcd(all, BigInt(rate) * digits), under);
@@ -198,27 +232,74 @@ export function undividedUnit({ lines: [line] }: Price, { units }: AskedAddOns):
 }
 
 /** Whether a price covers everything that a request allows its service to bill. */
-export function coversAll({ lines }: Price, { units, toolUses, unpriced }: AskedAddOns): boolean {
+export function coversAll(priced: Priced, { tier, units, toolUses, unpriced }: AskedAddOns): boolean {
   const keys = [...units, ...Object.keys(toolUses).map(toolUse)];
-  return unpriced.length === 0 && keys.every((key) => lines.every(({ rates }) => rates[key] !== undefined));
+  return (
+    unpriced.length === 0 &&
+    pricesOf(priced).every((price) => {
+      const asked = tier === undefined ? price : price.tiers?.[tier];
+      return asked !== undefined && [price, asked].every((one) => hasRates(one, keys));
+    })
+  );
 }
 
+const hasRates = ({ lines }: Price, keys: readonly string[]): boolean =>
+  keys.every((key) => lines.every(({ rates }) => rates[key] !== undefined));
+
+/** Returns the prices that may apply before a request ends that begins now. */
+const pricesOf = ({ price, nextPrices }: Priced): readonly Price[] =>
+  nextPrices === undefined ? [price] : [price, ...nextPrices];
+
 /**
- * Returns the highest possible cost of at most `inputTokens` and `outputTokens`, with any division into units and any applicable price
- * line.
+ * Returns the highest possible cost of at most `inputTokens` and `outputTokens`: with any division into units, any applicable price line,
+ * any price that may apply before the end, and the service tier that was asked for or the default one.
  */
-export function costBound(price: Price, inputTokens: number, outputTokens: number, asked?: AskedAddOns): Microcredits {
+export function costBound(
+  priced: Priced,
+  inputTokens: number,
+  outputTokens: number,
+  asked?: AskedAddOns,
+): Microcredits {
+  const { price, nextPrices } = priced;
+  let bound = boundOf(price, inputTokens, outputTokens, asked);
+  if (nextPrices === undefined) return bound;
+  for (const next of nextPrices) bound = Math.max(bound, boundOf(next, inputTokens, outputTokens, asked));
+  return bound;
+}
+
+function boundOf(price: Price, inputTokens: number, outputTokens: number, asked?: AskedAddOns): Microcredits {
   const { input, output, fees } = dearestRates(price, inputTokens, asked);
   const sum = fees + inputTokens * input + outputTokens * output;
-  if (sum <= Number.MAX_SAFE_INTEGER) return ceilDivided(sum, price.divisor);
-  return ceilDividedExactly([1, fees, inputTokens, input, outputTokens, output], price.divisor);
+  const bound =
+    sum <= Number.MAX_SAFE_INTEGER
+      ? ceilDivided(sum, price.divisor)
+      : ceilDividedExactly([1, fees, inputTokens, input, outputTokens, output], price.divisor);
+  const other = askedTier(price, asked);
+  return other === undefined ? bound : Math.max(bound, boundOf(other, inputTokens, outputTokens, asked));
 }
+
+const askedTier = ({ tiers }: Price, asked: AskedAddOns | undefined): Price | undefined =>
+  tiers === undefined || asked?.tier === undefined ? undefined : tiers[asked.tier];
 
 /**
  * Returns the most output tokens whose worst-case cost, together with `inputTokens`, is at most `amount`; -1 if even the input costs more.
  * `outputWithin` does not round on the way, so the smallest sufficient amount is sufficient.
  */
-export function outputWithin(price: Price, inputTokens: number, amount: Microcredits, asked?: AskedAddOns): number {
+export function outputWithin(priced: Priced, inputTokens: number, amount: Microcredits, asked?: AskedAddOns): number {
+  const { price, nextPrices } = priced;
+  let output = withinOf(price, inputTokens, amount, asked);
+  if (nextPrices === undefined) return output;
+  for (const next of nextPrices) output = Math.min(output, withinOf(next, inputTokens, amount, asked));
+  return output;
+}
+
+function withinOf(price: Price, inputTokens: number, amount: Microcredits, asked: AskedAddOns | undefined): number {
+  const own = withinTier(price, inputTokens, amount, asked);
+  const other = askedTier(price, asked);
+  return other === undefined ? own : Math.min(own, withinTier(other, inputTokens, amount, asked));
+}
+
+function withinTier(price: Price, inputTokens: number, amount: Microcredits, asked: AskedAddOns | undefined): number {
   const { input, output, fees } = dearestRates(price, inputTokens, asked);
   const affords = amount * price.divisor;
   const spent = fees + inputTokens * input;

@@ -1,6 +1,5 @@
 import type { Operation } from '../kinds/operations.ts';
 import type { Capability } from '../request/capability.ts';
-import type { Revision } from '../text/revision.ts';
 import { hasBit } from './rules.ts';
 
 /** A model that Signalbox found at a server of the operator. */
@@ -113,34 +112,3 @@ export const plainName = (name: string): string =>
 
 /** The name that lists of models use for all models of a provider. */
 export const allOf = (provider: string): string => `${provider}/*`;
-
-/** The separator between the revision of the operator's policy and the hash of the found models. */
-const FOUND = '-';
-
-/** A policy as it was built: the operator's policy together with the models that were found. */
-interface BuiltPolicy {
-  readonly revision: string;
-  readonly found: Pick<FoundModels, 'hash'> | null;
-}
-
-/** Returns the ID of a build, which decisions record: the revision, and the hash of the found models if there are any. */
-export const buildOf = ({ revision, found }: BuiltPolicy): string =>
-  found === null ? revision : `${revision}${FOUND}${found.hash}`;
-
-/** Returns the operator's revision in the ID of a build. */
-export const revisionOf = (build: string): string => build.split(FOUND, 1)[0]!;
-
-/** Returns the hash of the found models in the ID of a build; null if there were none. */
-const hashIn = (build: string): string | null => build.split(FOUND, 2)[1] ?? null;
-
-/** Returns the models that were found when a stored policy was built; null for none. */
-export function storedFound({
-  revision,
-  surroundings,
-}: Pick<Revision, 'revision' | 'surroundings'>): FoundModels | null {
-  const [hash, text] = [hashIn(revision), surroundings.found];
-  if (hash === null || text === undefined) return null;
-  // Only Signalbox writes this text.
-  const { servers, used }: Omit<FoundModels, 'hash'> = JSON.parse(text);
-  return { hash, servers, used };
-}

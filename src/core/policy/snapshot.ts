@@ -1,6 +1,7 @@
 import type { AbortBilling } from '../money/abort-billing.ts';
 import type { Budget, LedgerPolicy } from '../money/budget.ts';
 import type { Price } from '../money/price.ts';
+import type { PricePlan } from '../money/price-plan.ts';
 import type { GroupTerms, TeamDeclaration } from '../people/people.ts';
 import type { TokenIssuer } from '../people/token-issuer.ts';
 import type { DroppableName } from '../request/droppable.ts';
@@ -12,6 +13,7 @@ import type { Tokenizer } from '../request/tokenizer.ts';
 import type { SourcePlace } from '../source-place.ts';
 import type { AlertPolicy } from './alerts.ts';
 import type { AliasNames } from './alias-names.ts';
+import type { SnapshotPrices } from './build.ts';
 import type { CachePolicy } from './cache.ts';
 import type { PolicyCase } from './case.ts';
 import type { ContentPolicy } from './content.ts';
@@ -33,6 +35,8 @@ export interface PolicySnapshot {
   readonly revision: string;
   /** The models that were found at servers of the operator and are not in the policy; null for none. */
   readonly found: FoundModels | null;
+  /** The prices for which the policy was built; null if no price of the policy changes with time, or all prices are as they are stated first. */
+  readonly prices: SnapshotPrices | null;
   /** USD per Credit, exact, in plain decimal notation without trailing zeros: `0.001`. Charging uses each price's own integers. */
   readonly usdPerCredit: string;
   readonly gateway: GatewayPolicy;
@@ -275,7 +279,12 @@ export interface Endpoint {
   /** The provider's own name of the model. */
   readonly upstream: string;
   readonly regions: readonly string[];
+  /** The price in force when the policy was built. */
   readonly price: Price;
+  /** Other prices that may apply before a request ends that begins with this snapshot; absent if the price does not change by then. */
+  readonly nextPrices?: readonly Price[];
+  /** What the endpoint costs over time; absent if its price never changes. */
+  readonly plan?: PricePlan;
   /** Bits of `CAPABILITIES` that the model has at this endpoint. */
   readonly capabilities: number;
   /** The part of an aborted answer that this endpoint bills; absent if the provider's entry applies. */

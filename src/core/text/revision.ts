@@ -22,6 +22,8 @@ export interface PolicyEnvironment {
   readonly plugins: readonly (readonly [specifier: string, hash: string])[];
   /** The models that were found, as `foundText` writes them; absent if there were none. */
   readonly found?: string;
+  /** A moment with the prices for which the policy was built, ms since 1970; absent if its prices never change. */
+  readonly pricedAt?: number;
   /** How many keys each variable of a pool holds, for variables with several; absent if there are none. */
   readonly keys?: Readonly<Record<string, number>>;
 }

@@ -283,7 +283,7 @@ export class Attempt {
     this.call.abort();
     if (whole) this.#learn(whole, this.expected);
     const isSilent =
-      byCaller && this.call.sent && this.meter.firstContentAt === null && this.#tookMs() >= SILENT_SHARE * this.#ownMs;
+      byCaller && this.call.sent && this.meter.firstContentAt === null && this.tookMs >= SILENT_SHARE * this.#ownMs;
     if (isSilent) this.#reporter.failed({ kind: 'timeout', message: 'the caller did not wait for it' }, true);
     else this.#reporter.dropped();
     return this.#record(null, this.meter.reported);
@@ -419,8 +419,14 @@ export class Attempt {
     return this.#kind.calls(this.model, this.#runnable.decision.facts);
   }
 
-  #tookMs(): number {
+  /** How long the attempt has taken so far, ms. */
+  get tookMs(): number {
     return this.#runnable.clock() - this.#openedAt;
+  }
+
+  /** The service tier that the request asked for; null for the default tier. */
+  get askedTier(): string | null {
+    return this.#runnable.decision.facts.addOns?.tier ?? null;
   }
 
   /** Makes the record of the attempt, which has ended, and ends its trace with the known `usage`. */
@@ -431,7 +437,7 @@ export class Attempt {
       provider: this.endpoint.provider,
       upstream: this.endpoint.upstream,
       startMs: Math.round(this.#openedAt - this.#runnable.startedAt),
-      ms: Math.round(this.#tookMs()),
+      ms: Math.round(this.tookMs),
       firstPartMs: firstContentAt === null ? null : Math.round(firstContentAt - this.#openedAt),
       failure: failure?.kind ?? null,
       endpoint: this.way.upstream.at,

@@ -348,10 +348,10 @@ export class Attempts {
   }
 
   /** Charges the attempt that was recorded last, which the caller gets nothing from. */
-  async #charge({ running: { model, endpoint }, measured }: Pick<EndedAnswer, 'running' | 'measured'>): Promise<void> {
+  async #charge({ running, measured }: Pick<EndedAnswer, 'running' | 'measured'>): Promise<void> {
     const at = this.records.length - 1;
     this.#runnable.context.exchange.addFailedUsage(measured.usage);
-    const charged = await this.#owner.funded.hold.post(entryLine(model, endpoint, measured));
+    const charged = await this.#owner.funded.hold.post(entryLine(running, measured, this.#now));
     if (charged === 0) return;
     this.areBilled = true;
     this.records[at] = { ...this.records[at]!, charged };
@@ -376,7 +376,7 @@ export class Attempts {
     const { hold } = owner.funded;
     const next = isRefusedAnswer(running, decision.facts) ? listed.first('refused') : null;
     if (next === null || clock() >= owner.deadlineAt) return false;
-    if (!(await hasRoomFor(next, running, hold, decision.facts)) || owner.isOver) return false;
+    if (!(await hasRoomFor(next, running, hold, decision.facts, this.#now)) || owner.isOver) return false;
     await readToEnd(running, () => owner.isOver);
     if (owner.isOver) return false;
     this.#plan.dropModel();

@@ -159,7 +159,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const check = reviewOf(false);
     const signal = (await answer.readAhead(check, isOver)) ? await check.signal() : null;
     if (signal === null || clock() + second.latencyMs > this.deadlineAt) return;
-    if (!(await hasRoomFor(second, answer.running, hold, decision.facts)) || this.isOver) return;
+    if (!(await hasRoomFor(second, answer.running, hold, decision.facts, this.#parts.now)) || this.isOver) return;
     const first = answer.completed();
     this.#answer = null;
     await this.#attempts.leaveFirst(first, signal);
@@ -338,7 +338,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
    */
   #settle(status: DecisionOutcome['status'], running: Attempt | null, measured: MeasuredUsage | null): void {
     this.#runnable.context.step('settle');
-    const line = running && measured && !this.#paid ? entryLine(running.model, running.endpoint, measured) : null;
+    const line = running && measured && !this.#paid ? entryLine(running, measured, this.#parts.now) : null;
     this.#alarm.clear();
     this.isOver = true;
     const { share } = this.#attempts;

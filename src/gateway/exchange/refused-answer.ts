@@ -16,13 +16,15 @@ export const isRefusedAnswer = ({ meter }: Attempt, { choices }: Facts): boolean
  */
 export async function hasRoomFor(
   next: RankedModel,
-  { model, endpoint, meter, expected }: Attempt,
+  attempt: Attempt,
   hold: Pick<Hold, 'left' | 'raise'>,
   facts: Facts,
+  now: () => number,
 ): Promise<boolean> {
+  const { model, endpoint, meter, expected } = attempt;
   const spent = meter.reported
-    ? entryLine(model, endpoint, completeUsage(meter, expected)).cost
-    : worstCase(endpoint.price, model, facts, Math.max(1, meter.counted));
+    ? entryLine(attempt, completeUsage(meter, expected), now).cost
+    : worstCase(endpoint, model, facts, Math.max(1, meter.counted));
   const missing = next.bound + spent - hold.left;
   if (missing <= 0) return true;
   try {

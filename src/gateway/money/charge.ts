@@ -1,27 +1,58 @@
 import type { EntryLine, Tariff } from '../../core/accounting/entry.ts';
 import { priceText } from '../../core/accounting/stored-price.ts';
-import { costOf } from '../../core/money/price.ts';
+import { type BilledPrice, billedPrice, tierPrice } from '../../core/money/billed-price.ts';
+import { costOf, type Price } from '../../core/money/price.ts';
 import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { MeasuredUsage } from './meter.ts';
 
-/** The text of an endpoint's prices is made only once, because endpoints are frozen with their snapshot. */
-const tariffs = new WeakMap<Endpoint, Tariff>();
+/** The texts of an endpoint's prices are made only once, because endpoints and their prices are frozen with their snapshot. */
+const tariffs = new WeakMap<Endpoint, WeakMap<Price, Tariff>>();
 
-function tariffOf(model: Model, endpoint: Endpoint): Tariff {
-  let tariff = tariffs.get(endpoint);
+function tariffOf(model: Model, endpoint: Endpoint, price: Price): Tariff {
+  let known = tariffs.get(endpoint);
+  if (!known) {
+    known = new WeakMap();
+    tariffs.set(endpoint, known);
+  }
+  let tariff = known.get(price);
   if (!tariff) {
-    const { provider, upstream, price } = endpoint;
+    const { provider, upstream } = endpoint;
     tariff = { model: model.id, provider, upstream, price: priceText(price) };
-    tariffs.set(endpoint, tariff);
+    known.set(price, tariff);
   }
   return tariff;
 }
 
-/** Makes the ledger entry of an attempt. */
-export function entryLine(
-  model: Model,
-  endpoint: Endpoint,
-  { usage, estimated, impossible = null }: MeasuredUsage,
-): EntryLine {
-  return { tariff: tariffOf(model, endpoint), usage, estimated, impossible, cost: costOf(endpoint.price, usage) };
+/** An attempt that is charged. */
+interface ChargedAttempt {
+  readonly model: Model;
+  readonly endpoint: Endpoint;
+  /** How long it has taken so far, ms. */
+  readonly tookMs: number;
+  /** The service tier that the request asked for; null for the default tier. */
+  readonly askedTier: string | null;
+}
+
+/** Makes the ledger entry of an attempt. @param now ms since 1970 */
+export function entryLine(attempt: ChargedAttempt, measured: MeasuredUsage, now: () => number): EntryLine {
+  const { model, endpoint } = attempt;
+  const { usage, estimated, impossible = null } = measured;
+  const { price, pricedAt } = priceOf(attempt, measured, now);
+  return {
+    tariff: tariffOf(model, endpoint, price),
+    usage,
+    estimated,
+    impossible,
+    cost: costOf(price, usage),
+    ...(pricedAt !== undefined && { pricedAt }),
+  };
+}
+
+function priceOf(attempt: ChargedAttempt, { usage, tier }: MeasuredUsage, now: () => number): BilledPrice {
+  const { price, plan } = attempt.endpoint;
+  if (plan === undefined && price.tiers === undefined) return attempt.endpoint;
+  const tiers = { asked: attempt.askedTier, served: tier ?? null };
+  if (plan === undefined) return { price: tierPrice(price, usage, tiers) };
+  const endMs = now();
+  return billedPrice(plan, usage, { startMs: endMs - attempt.tookMs, endMs }, tiers);
 }

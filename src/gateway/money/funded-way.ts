@@ -25,8 +25,7 @@ export function fundedWay(
   const growth = hold.grows ? trancheTerms(decided, roomy) : null;
   if (growth) return growingWay(hold, { ...roomy, growth });
   const { ranked, upstream } = way;
-  const missing =
-    worstCase(upstream.endpoint.price, upstream.model, decided.decision.facts, ranked.outputCap) - hold.left;
+  const missing = worstCase(upstream.endpoint, upstream.model, decided.decision.facts, ranked.outputCap) - hold.left;
   return missing <= 0 ? way : raisedWay(decided, hold, way, missing);
 }
 

@@ -65,7 +65,7 @@ export function trancheTerms(
   if (mayHide(upstream, request)) return null;
   return {
     declared: billing,
-    price: endpoint.price,
+    priced: endpoint,
     inputMax,
     choices: facts.choices,
     outputMax: ranked.outputCap * facts.choices,

@@ -187,6 +187,8 @@ export interface MeasuredUsage {
   readonly estimated: boolean;
   /** A report of the upstream with impossible figures; null or absent for none. */
   readonly impossible?: Usage | null;
+  /** The service tier that the answer states, as policies name it; absent if it states none. */
+  readonly tier?: string;
 }
 
 /**

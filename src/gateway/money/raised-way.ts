@@ -54,7 +54,7 @@ function leastFor(
   facts: Facts,
   snapshot: PolicySnapshot,
 ): Microcredits {
-  if (facts.funds?.cap === undefined) return worstCase(endpoint.price, model, facts, ranked.outputCap);
+  if (facts.funds?.cap === undefined) return worstCase(endpoint, model, facts, ranked.outputCap);
   return usefulCase(model, [at], facts, taskOf(facts, snapshot), ranked.outputCap);
 }
 
@@ -70,7 +70,7 @@ function payableWay(
 ): RankedUpstream | null {
   const { ranked, upstream } = way;
   const { model, at, endpoint } = upstream;
-  if (worstCase(endpoint.price, model, facts, ranked.outputCap) <= held) return way;
+  if (worstCase(endpoint, model, facts, ranked.outputCap) <= held) return way;
   const cap = facts.funds?.cap;
   if (cap === undefined || leastFor(way, facts, snapshot) > held) return null;
   const outputCap = capWithin(held, model, [at], facts, ranked.outputCap);

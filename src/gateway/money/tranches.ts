@@ -1,7 +1,7 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import type { StoppedBilling } from '../../core/money/abort-billing.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
-import { costBound, outputWithin, type Price } from '../../core/money/price.ts';
+import { costBound, outputWithin, type Priced } from '../../core/money/price.ts';
 import { isPlausible } from '../../core/money/usage.ts';
 import type { HoldExtension } from '../../ledger/hold.ts';
 
@@ -13,7 +13,8 @@ import type { HoldExtension } from '../../ledger/hold.ts';
 export interface TrancheTerms {
   /** The provider's declaration about aborted answers. */
   readonly declared: StoppedBilling;
-  readonly price: Price;
+  /** The prices of the endpoint. */
+  readonly priced: Priced;
   /** The upper bound of the request's input tokens. */
   readonly inputMax: number;
   readonly outputMax: number;
@@ -34,8 +35,8 @@ export function marginOf({ marginTokens, marginMs }: StoppedBilling, tokensPerSe
 }
 
 /** Returns the number of output tokens that the money `left` pays for in addition to the input. */
-export function paidOutput({ price, inputMax, outputMax }: TrancheTerms, left: Microcredits): number {
-  return Math.min(outputMax, Math.max(0, outputWithin(price, inputMax, left)));
+export function paidOutput({ priced, inputMax, outputMax }: TrancheTerms, left: Microcredits): number {
+  return Math.min(outputMax, Math.max(0, outputWithin(priced, inputMax, left)));
 }
 
 /**
@@ -46,7 +47,8 @@ const neededOutput = ({ outputMax, margin }: TrancheTerms, counted: number): num
   Math.min(outputMax, counted + 2 * margin);
 
 /** Returns the cost of the input and of `output` tokens. */
-const costTo = ({ price, inputMax }: TrancheTerms, output: number): Microcredits => costBound(price, inputMax, output);
+const costTo = ({ priced, inputMax }: TrancheTerms, output: number): Microcredits =>
+  costBound(priced, inputMax, output);
 
 /** Returns the cost of the whole worst case. */
 export const wholeTranche = (terms: TrancheTerms): Microcredits => costTo(terms, terms.outputMax);

@@ -1,7 +1,7 @@
 import type { DecisionRecord } from '../../core/decision/record.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { type Caller, OPERATOR } from '../../core/people/caller.ts';
-import { buildOf } from '../../core/policy/found-models.ts';
+import { buildOf } from '../../core/policy/build.ts';
 import type { SentFallbacks } from '../../core/request/conversation.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import { listedModels } from '../../core/request/fallbacks.ts';

@@ -31,6 +31,8 @@ export interface Gateway extends FundingParts, ExchangeParts {
   readonly turns: AnswerTurns;
   readonly counter: TokenCounter;
   readonly countPlaces: CountPlaces;
+  /** Resolves once the active policy has the prices of now; null if it has them. It never rejects. */
+  renewedPrices(): Promise<void> | null;
   /** Returns the next ID; see `core/id.ts`. */
   nextId(): number;
   /** Milliseconds on a clock whose value never decreases: `performance.now`, which the deadlines of calls also use. */

@@ -93,6 +93,8 @@ export function openPipeline(gateway: Gateway, choose: StepChoice): Pipeline {
       if (gateway.isDraining) throw shuttingDown();
       const served = new ServedRequest(gateway, funded);
       try {
+        const renewal = gateway.renewedPrices();
+        if (renewal !== null) await renewal;
         served.terms = served.funding.terms();
         return await serve(served);
       } catch (cause) {

@@ -3,7 +3,7 @@ import { HOLDER_LIMITS, KeyTermsError, tooManyKeys } from '../../access/terms.ts
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
-import { buildOf } from '../../core/policy/found-models.ts';
+import { buildOf } from '../../core/policy/build.ts';
 import type { Payment } from '../../store/payments.ts';
 import { PaymentRefused, type PaymentSubmission, type PaymentUse } from '../payments.ts';
 import type { SignedPayment } from '../read-payment.ts';

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../core/text/text.ts';
-import { PriceText } from '../schema/model.ts';
+import { PriceText } from '../schema/price-text.ts';
 import { PER_MILLION_MIN } from '../schema/prices.ts';
 import { rounded, usdIn } from '../yaml/slip-hints.ts';
 import type { Tree } from '../yaml/tree.ts';

@@ -32,6 +32,7 @@ import { type CheckedRules, judgeModel } from '../rules/rules.ts';
 import { ModelText } from '../schema/model.ts';
 import { type Tree, valueAt } from '../yaml/tree.ts';
 import type { FoundPrices } from './found-prices.ts';
+import { atMoment, type BuildMoment } from './moment.ts';
 
 /** The most IDs that stay compiled. The most recently used IDs stay. */
 const KEPT_MAX = 1_000;
@@ -46,6 +47,8 @@ export interface WildcardContext {
   /** The public figures; null if the table of facts was not loaded. Without the table of facts, no ID has public figures. */
   readonly facts: PublicFigures | null;
   readonly usdPerCredit: string;
+  /** The moment of the build; null for prices as they are stated first. */
+  readonly moment: BuildMoment | null;
   /** The first slot after the slots of the catalog. */
   readonly firstSlot: number;
 }
@@ -174,7 +177,8 @@ class PolicyWildcards implements Wildcards {
     const subject = { path, place, name: id, tree: text };
     const named = { ...subject, data: checkValue(ModelText, subject, report) };
     const draft = draftModel(named, () => standIn.model.latency, { ...this.#ofModels, report, start: place });
-    const [narrow] = draft === null || report.failed ? [] : narrowed([draft], this.#context);
+    const [narrow] =
+      draft === null || report.failed ? [] : narrowed(atMoment([draft], this.#context.moment), this.#context);
     if (!narrow) return { refused: `\`${id}\` is not served, because its figures are not valid figures of a model.` };
     const model = { ...modelOf(narrow, id, standInModel.firstSlot, this.#context), pattern };
     const { allowed, preferred } = judgeModel(rules, parsed, narrow);

@@ -1,8 +1,9 @@
 import { type Decimal, toNumber } from '../../core/money/decimal.ts';
-import { type Price, scaledPrice } from '../../core/money/price.ts';
+import { scaledPrice } from '../../core/money/price.ts';
+import { scaledPlan } from '../../core/money/price-plan.ts';
 import { type CheckContext, checkNamed } from '../check/section-checks.ts';
 import { ContractText } from '../schema/model.ts';
-import { decimalAt, type UsdPrice } from '../schema/prices.ts';
+import { decimalAt, type StatedPrice, type UsdPrice } from '../schema/prices.ts';
 
 /** The factor of the list prices of each provider, such as 0.88 for a discount of 12 %. Providers without a contract are absent. */
 export type Contracts = ReadonlyMap<string, Decimal>;
@@ -22,17 +23,20 @@ export function draftContracts(context: CheckContext, providers: Iterable<string
 }
 
 /** Returns the price that the operator pays. A price with `basis: own` is already that price. */
-export const paidPrice = (price: Price, basis: string, factor: Decimal | undefined): Price =>
-  factor === undefined || basis === 'own' ? price : scaledPrice(price, factor);
-
-/** The same for a price in expressions. */
-export function paidUsd(usd: UsdPrice, basis: string, factor: Decimal | undefined): UsdPrice {
-  if (factor === undefined || basis === 'own') return usd;
+export function paidPrice(stated: StatedPrice, basis: string, factor: Decimal | undefined): StatedPrice {
+  if (factor === undefined || basis === 'own') return stated;
+  const { price, plan, usd } = stated;
   const times = toNumber(factor);
   return {
-    input: usd.input * times,
-    cached_input: usd.cached_input * times,
-    output: usd.output * times,
-    per_request: usd.per_request * times,
+    price: scaledPrice(price, factor),
+    ...(plan && { plan: scaledPlan(plan, factor) }),
+    usd: usd.map((one) => scaledUsd(one, times)),
   };
 }
+
+const scaledUsd = (usd: UsdPrice, times: number): UsdPrice => ({
+  input: usd.input * times,
+  cached_input: usd.cached_input * times,
+  output: usd.output * times,
+  per_request: usd.per_request * times,
+});

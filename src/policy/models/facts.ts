@@ -2,11 +2,13 @@ import { type Static, Type } from '@sinclair/typebox';
 import { lazy } from '../../core/lazy.ts';
 import { SchemaCheck } from '../../core/schema/check.ts';
 import { together } from '../../core/text/text.ts';
-import { ModelText, PriceText } from '../schema/model.ts';
+import { ModelText } from '../schema/model.ts';
+import { PriceText } from '../schema/price-text.ts';
 import { SameModels } from './same-model.ts';
 
 const { context_window, max_output, capabilities, temperature, released } = ModelText.properties;
-const { input, cached_input, cache_write, cache_write_1h, output, tiers } = PriceText.properties;
+const { input, cached_input, cache_write, cache_write_1h, cache_write_12h, output, tiers } = PriceText.properties;
+const { hours, service_tiers, until, later, billed_at } = PriceText.properties;
 const closed = { additionalProperties: false };
 
 /**
@@ -16,7 +18,10 @@ const closed = { additionalProperties: false };
 const RowText = Type.Object(
   {
     price: Type.Object(
-      { input, cached_input, cache_write, cache_write_1h, output, tiers: Type.Optional(tiers) },
+      {
+        ...{ input, cached_input, cache_write, cache_write_1h, cache_write_12h, output, tiers: Type.Optional(tiers) },
+        ...{ hours: Type.Optional(hours), service_tiers, until, later: Type.Optional(later), billed_at },
+      },
       closed,
     ),
     context_window,
@@ -127,7 +132,14 @@ export class FactsTable {
   #factsIn(row: Row | undefined): ModelFacts | null {
     if (!row) return null;
     const { source: _, ...facts } = row;
-    const price: PriceText = { tiers: [], ...row.price, as_of: this.#asOf(row), basis: 'aggregator' };
+    const price: PriceText = {
+      tiers: [],
+      hours: [],
+      later: [],
+      ...row.price,
+      as_of: this.#asOf(row),
+      basis: 'aggregator',
+    };
     return { temperature: true, ...facts, price };
   }
 
@@ -138,6 +150,13 @@ export class FactsTable {
    */
   rowsOf(provider: string, id: string): readonly string[] {
     return this.#providers.get(provider)?.names.namesOf(id) ?? [];
+  }
+
+  /** Returns the prices of a provider's models that change with time. */
+  changing(provider: string): readonly PriceText[] {
+    const rows = [...(this.#providers.get(provider)?.rows.values() ?? [])];
+    const changing = rows.filter(({ price }) => price.until !== undefined || price.hours !== undefined);
+    return changing.flatMap((row) => this.#factsIn(row)?.price ?? []);
   }
 
   /** Returns the names of a preset's models, sorted. */

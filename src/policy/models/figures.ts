@@ -2,7 +2,8 @@ import { DAY_MS } from '../../core/time/clock.ts';
 import type { NamedItem } from '../check/section-checks.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import type { Report } from '../report/report.ts';
-import type { ModelText, PriceText } from '../schema/model.ts';
+import type { ModelText } from '../schema/model.ts';
+import type { PriceText } from '../schema/price-text.ts';
 import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
 
 /** A figure of a model, with its source and date. */

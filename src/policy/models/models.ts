@@ -1,6 +1,6 @@
 import { operationBits } from '../../core/kinds/operations.ts';
 import type { Decimal } from '../../core/money/decimal.ts';
-import { isFree, type Price } from '../../core/money/price.ts';
+import { isFree } from '../../core/money/price.ts';
 import type { Deadlines, Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { SpreadMode } from '../../core/policy/spread.ts';
 import { capabilityBits, lackingBits, MODEL_CAPABILITIES, OF_EVERY_DIALECT } from '../../core/request/capability.ts';
@@ -14,11 +14,12 @@ import type { SourceSpan } from '../report/diagnostics.ts';
 import type { Report } from '../report/report.ts';
 import { readAbortBilling, reviewAbortBilling } from '../schema/abort.ts';
 import { camelKeys } from '../schema/camel-keys.ts';
-import { EndpointText, ModelText, type PriceText } from '../schema/model.ts';
+import { EndpointText, ModelText } from '../schema/model.ts';
 import { readPagesMax } from '../schema/pages.ts';
-import { readPrice, reviewRates, type UsdPrice, usdOf } from '../schema/prices.ts';
+import type { PriceText } from '../schema/price-text.ts';
+import { readStated, reviewRates, type StatedPrice, type UsdPrice } from '../schema/prices.ts';
 import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
-import { type Contracts, paidPrice, paidUsd } from './contracts.ts';
+import { type Contracts, paidPrice } from './contracts.ts';
 import { checkVectorSpaces, type EmbeddingDraft, modelSchemaOf, readEmbedding } from './embeddings.ts';
 import { readFallbacks } from './fallbacks.ts';
 import { type DeclaredFigure, figuresOf } from './figures.ts';
@@ -52,7 +53,10 @@ export interface EndpointDraft {
   readonly endpoint: Endpoint;
   /** Location of the endpoint's entry. In the short form, `place` is the location of the model. */
   readonly place: SourceSpan;
+  /** The price in force, for expressions. */
   readonly usd: UsdPrice;
+  /** The same for each of `allPrices` of the endpoint's plan; absent without a plan. */
+  readonly planUsd?: readonly UsdPrice[];
 }
 
 export interface ModelContext extends CheckContext {
@@ -278,7 +282,7 @@ function draftEndpoints(
     const { provider, upstream = name, regions } = text;
     const { basis = '' } = text.price ?? data.price ?? {};
     const factor = context.contracts?.get(provider);
-    const price = paidPrice(stated, basis, factor);
+    const { price, plan, usd } = paidPrice(stated, basis, factor);
     if (isFree(price) && context.needsKey.get(provider)) {
       const at = valueAt(own, 'price')?.place ?? placeAt(tree, 'price');
       report.add('free-model', at, `\`${path}\` has a price of 0, but provider \`${provider}\` uses an API key`);
@@ -290,6 +294,7 @@ function draftEndpoints(
       upstream,
       regions,
       price,
+      ...(plan && { plan }),
       capabilities,
       ...(afterAbort && { afterAbort }),
       ...shareOf(text),
@@ -298,15 +303,16 @@ function draftEndpoints(
       {
         endpoint,
         place: data.endpoints ? own.place : place,
-        usd: paidUsd(usdOf(text.price ?? data.price), basis, factor),
+        usd: usd[0]!,
+        ...(plan && { planUsd: usd }),
       },
     ];
   });
 }
 
-function priceAt(owner: Tree, data: PriceText | undefined, { usdPerCredit, report }: ModelContext): Price | null {
+function priceAt(owner: Tree, data: PriceText | undefined, { usdPerCredit, report }: ModelContext): StatedPrice | null {
   const tree = valueAt(owner, 'price');
-  return data && tree ? readPrice(tree, data, usdPerCredit, report) : null;
+  return data && tree ? readStated(tree, data, usdPerCredit, report) : null;
 }
 
 /** Returns figures by index of the task. @param usual the figure for tasks without a figure of their own */

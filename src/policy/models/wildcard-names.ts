@@ -9,7 +9,7 @@ interface Catalog extends Pick<NamedParts, 'aliases'> {
 }
 
 /** The published figures of models, with their publisher and date. */
-export type PublicFigures = Pick<FactsTable, 'of' | 'rowsOf' | 'ids' | 'source' | 'oldestOf'>;
+export type PublicFigures = Pick<FactsTable, 'of' | 'rowsOf' | 'ids' | 'source' | 'oldestOf' | 'changing'>;
 
 /** Returns functions for the names that a wildcard covers. */
 function namesOf(

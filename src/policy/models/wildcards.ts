@@ -120,7 +120,7 @@ function draftWildcard(
     /** The price of an ID without a known price; null to refuse such an ID. */
     unknownPrice,
     /** The stand-in for all models of the wildcard: what rules, health and metrics know before a particular model is requested. */
-    standIn: { ...standIn, figures },
+    standIn: { ...standIn, figures } satisfies ModelDraft as ModelDraft,
   };
 }
 

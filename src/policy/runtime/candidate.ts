@@ -15,6 +15,7 @@ import type { UpstreamNetwork } from '../../providers/connection/network.ts';
 import type { Health } from '../../providers/health/health.ts';
 import type { PromptReader } from '../../routing/profile/prompt-reader.ts';
 import { compileSteps, type StartSettings } from '../compile.ts';
+import { buildMoment, type PricedAt } from '../compiled/moment.ts';
 import type { KnownLabels } from '../expressions/misspelt-values.ts';
 import type { Environment, LoadContext, LoadResult, PolicyFile } from '../load.ts';
 import { loadFacts } from '../models/facts.ts';
@@ -26,14 +27,17 @@ import type { ParsedFiles } from './parse-files.ts';
 import { lackingCode } from './pushed.ts';
 import { buildRuntime, type Runtime } from './runtime.ts';
 import { inSlices, type Steps, SupersededError } from './slices.ts';
-import { hashOf, type PolicyBundle } from './source.ts';
+import { hashOf, type PolicyBundle, pricesOf } from './source.ts';
 
 /** A valid policy that can be activated. */
 export interface PolicyCandidate {
   readonly bundle: PolicyBundle;
-  /** The runtime that serves, with the models that were found. */
+  /** The runtime that serves, with the models that were found and the prices of the moment. */
   readonly runtime: Runtime;
-  /** The runtime without found models, with which the policy is judged and its test cases run. */
+  /**
+   * The runtime with which the policy is judged and its test cases run: without found models, and with each price as the policy states it
+   * first, so that the verdict depends on the policy alone.
+   */
   readonly plain: Runtime;
   /** The bare data of the policy as JSON, for comparison with the next policy. */
   readonly outline: string;
@@ -93,6 +97,10 @@ export interface PolicyTools {
   readonly found?: () => FoundModels | null;
   /** Called if the build failed with the found models. */
   readonly onFoundDropped?: (why: string) => void;
+  /**
+   * Returns the moment whose prices apply, ms since 1970. Without `pricedAt`, each price is as the policy states it first.
+   */
+  readonly pricedAt?: () => number | null;
   /** The settings that the running server keeps from its start. Without `started`, no server runs. */
   readonly started?: StartSettings;
   /** Runs the policy's own test cases on a runtime that does not serve yet. `rehearse` yields between cases and returns the failures. */
@@ -181,12 +189,18 @@ export function compileCandidate(
     const registry = createRegistry([...tools.shipped, ...modulesIn(own).flatMap(({ plugins }) => plugins)]);
     const runtimeOf = (one: PolicySnapshot) =>
       buildRuntime(one, registry, (name) => tools.env.get(name), tools.health, tools.network, tools.reader);
-    const compileWith = (found: FoundModels) => inSlices(compileSteps(parsed.policy, { ...context, found }), isStale);
-    const withFound = await snapshotWithFound(snapshot, tools, compileWith);
+    const compileWith = (inputs: ServedInputs) =>
+      inSlices(compileSteps(parsed.policy, { ...context, ...inputs }), isStale);
+    const at = tools.pricedAt?.() ?? null;
+    const pricedAt = at === null ? null : pricesOf(at);
+    const isPriced =
+      pricedAt !== null && buildMoment(parsed.policy, pricedAt, { facts, serving: snapshot.providers }) !== null;
+    const served = await servedSnapshot(snapshot, isPriced ? pricedAt : null, tools, compileWith);
+    if ('problems' in served) return served;
     const plain = runtimeOf(snapshot);
     return {
       bundle,
-      runtime: withFound === null ? plain : runtimeOf(withFound),
+      runtime: served === snapshot ? plain : runtimeOf(served),
       plain,
       outline: parsed.outline,
       changes: parsed.changes.map(withoutValues),
@@ -194,7 +208,8 @@ export function compileCandidate(
       surroundings: {
         unset: variables.filter((name) => !tools.env.get(name)?.trim()),
         plugins: hashesOf(own),
-        ...(withFound?.found && { found: foundText(withFound.found) }),
+        ...(served.found && { found: foundText(served.found) }),
+        ...(served.prices && { pricedAt: served.prices.at }),
         ...keyCountsOf(snapshot),
       },
       variables,
@@ -215,26 +230,37 @@ function keyCountsOf({ providers }: PolicySnapshot): Pick<PolicyEnvironment, 'ke
   return Object.keys(keys).length === 0 ? {} : { keys };
 }
 
+/** The inputs of a build that are not in the policy. */
+interface ServedInputs {
+  readonly found: FoundModels | null;
+  readonly pricedAt: PricedAt | null;
+}
+
 /**
- * Compiles a valid policy again with the models that were found.
- * @returns null if no models were found, or if the policy cannot be compiled with them
+ * Compiles a valid policy again with the models that were found and the prices of the moment, as far as the policy has any. If that fails
+ * with the found models, the policy is built without them.
+ * @returns the problems of a policy that is not valid with the prices of the moment
  */
-async function snapshotWithFound(
+async function servedSnapshot(
   plain: PolicySnapshot,
+  pricedAt: PricedAt | null,
   { found: find, onFoundDropped }: Pick<PolicyTools, 'found' | 'onFoundDropped'>,
-  compileWith: (found: FoundModels) => Promise<LoadResult>,
-): Promise<PolicySnapshot | null> {
+  compileWith: (inputs: ServedInputs) => Promise<LoadResult>,
+): Promise<PolicySnapshot | RejectedPolicy> {
   const found = findsModels(plain) ? (find?.() ?? null) : null;
-  if (found === null) return null;
-  try {
-    const { snapshot, diagnostics } = await compileWith(found);
-    if (snapshot) return snapshot;
-    onFoundDropped?.(scrub(diagnostics[0]?.message ?? 'the policy is not valid with them'));
-  } catch (cause) {
-    if (cause instanceof SupersededError) throw cause;
-    onFoundDropped?.(scrub(messageOf(cause)));
+  if (found !== null) {
+    try {
+      const { snapshot, diagnostics } = await compileWith({ found, pricedAt });
+      if (snapshot) return snapshot;
+      onFoundDropped?.(scrub(diagnostics[0]?.message ?? 'the policy is not valid with them'));
+    } catch (cause) {
+      if (cause instanceof SupersededError) throw cause;
+      onFoundDropped?.(scrub(messageOf(cause)));
+    }
   }
-  return null;
+  if (pricedAt === null) return plain;
+  const { snapshot, diagnostics } = await compileWith({ found: null, pricedAt });
+  return snapshot ?? { problems: diagnostics.map(withoutSecrets), message: null };
 }
 
 /** Whether any provider of the policy is a server whose models Signalbox finds. */

@@ -1,4 +1,4 @@
-import { buildOf } from '../../core/policy/found-models.ts';
+import { buildOf } from '../../core/policy/build.ts';
 import type { Runtime } from './runtime.ts';
 
 /**

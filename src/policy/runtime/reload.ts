@@ -1,4 +1,4 @@
-import { buildOf } from '../../core/policy/found-models.ts';
+import { buildOf } from '../../core/policy/build.ts';
 import { plural } from '../../core/text/text.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { type Actor, SERVER } from '../../store/trail.ts';
@@ -40,6 +40,8 @@ interface ReloaderOptions {
 
 /** How long an incomplete or wrong edit may take to be completed before it is refused, ms. */
 const FINISH_MS = 250;
+/** The shortest time between two builds with other prices after one that failed, ms. */
+const RETRY_PRICES_MS = 10_000;
 /** How long newer edits may restart an attempt, ms. */
 const PATIENCE_MS = 1_000;
 
@@ -72,6 +74,9 @@ export class Reloader {
   readonly #renewed = new Set<string>();
   /** Hash of the found models with which a build was last tried. */
   #triedFound: string | null = null;
+  /** The build with other prices that runs, and when such a build last failed, ms since 1970. */
+  #pricing: Promise<void> | null = null;
+  #pricesTriedAt = Number.NEGATIVE_INFINITY;
   #waiting: ReloadRequest[] = [];
   #running = false;
   /** Ends the pause of the current attempt. */
@@ -215,6 +220,33 @@ export class Reloader {
     if (this.#hasOtherFound()) await this.reload('edit');
   }
 
+  /**
+   * Builds the active policy again if other prices apply than those for which it was built.
+   * @returns null if the active policy has the prices of now
+   */
+  readonly followPrices = (): Promise<void> | null => {
+    if (!this.#hasOtherPrices()) return null;
+    this.#pricing ??= this.#renewPrices();
+    return this.#pricing;
+  };
+
+  async #renewPrices(): Promise<void> {
+    const begun = this.#options.tools.now();
+    try {
+      // A build that failed is not repeated for each request.
+      if (begun - this.#pricesTriedAt >= RETRY_PRICES_MS) await this.reload('edit');
+    } finally {
+      this.#pricesTriedAt = this.#hasOtherPrices() ? begun : Number.NEGATIVE_INFINITY;
+      this.#pricing = null;
+    }
+  }
+
+  #hasOtherPrices(): boolean {
+    const { prices } = this.#inForce.runtime.snapshot;
+    const now = this.#options.tools.now();
+    return prices !== null && !(now >= prices.at && now < prices.until);
+  }
+
   #hasOtherFound(): boolean {
     const hash = this.#options.tools.found?.()?.hash ?? null;
     return hash !== this.#triedFound && hash !== (this.#inForce.runtime.snapshot.found?.hash ?? null);
@@ -226,19 +258,17 @@ export class Reloader {
     return !!names && [...teamIds].some(([name, id]) => id !== (names.get(name)?.id ?? null));
   }
 
-  /** Builds the active policy again with changed secrets, teams or found models. `#renew` does not read the policy files again. */
+  /** Builds the active policy again with changed secrets, teams, found models or prices. `#renew` does not read the policy files again. */
   async #renew(state: AttemptState): Promise<ReloadAttempt | null> {
     const { secrets, tools } = this.#options;
     for (const variable of secrets?.reread() ?? []) this.#renewed.add(variable);
     const isOfSecrets = this.#renewed.size > 0;
-    const isOfFound = this.#hasOtherFound();
-    if (!isOfSecrets && !isOfFound && !this.#hasOtherTeams()) return null;
+    const hasOthers = this.#hasOtherFound() || this.#hasOtherPrices();
+    if (!isOfSecrets && !hasOthers && !this.#hasOtherTeams()) return null;
     const { bundle } = this.#inForce;
-    // The test cases never see found models, so they need not run again.
-    const isOnlyFound = isOfFound && !isOfSecrets && !this.#hasOtherTeams();
-    const result = isOnlyFound
-      ? await this.#rebuild()
-      : await buildCandidate(bundle, tools, { inForce: this.#inForce });
+    // The test cases never see found models or prices of a moment, so they need not run again.
+    const isSameText = hasOthers && !isOfSecrets && !this.#hasOtherTeams();
+    const result = isSameText ? await this.#rebuild() : await buildCandidate(bundle, tools, { inForce: this.#inForce });
     if (isRejected(result)) return this.#refuse({ ...state, bundle }, null, result);
     const attempt = await this.#apply({ ...state, bundle, isQuiet: !isOfSecrets }, result);
     return isOfSecrets ? attempt : null;

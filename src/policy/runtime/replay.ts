@@ -1,6 +1,6 @@
 import { basename, resolve } from 'node:path';
 import type { Plugin } from '../../contract/kinds.ts';
-import { buildOf, revisionOf, storedFound } from '../../core/policy/found-models.ts';
+import { buildOf, revisionOf, storedFound, storedPricedAt } from '../../core/policy/build.ts';
 import type { PolicyEnvironment, Revision } from '../../core/text/revision.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { PluginLoader } from '../../host/plugins/load.ts';
@@ -12,6 +12,7 @@ import { loadFacts } from '../models/facts.ts';
 import type { PolicyTools } from './candidate.ts';
 import { type DecisionRuntime, prepareDecisionRuntime } from './runtime.ts';
 import { inSlices } from './slices.ts';
+import { pricesOf } from './source.ts';
 
 /** The most past policies in the cache. */
 const BUILT_MAX = 4;
@@ -55,6 +56,7 @@ export class PastPolicies {
 /** Runs steps 3 to 5 of an edit, in the environment that the policy had. */
 async function build(revision: Revision, options: PastPoliciesOptions): Promise<DecisionRuntime | string> {
   const { surroundings } = revision;
+  const pricedAt = storedPricedAt(revision);
   try {
     // Plugins are recalled first, so that missing code fails fast even for large policies.
     const own = await recallPlugins(surroundings.plugins, options);
@@ -67,6 +69,7 @@ async function build(revision: Revision, options: PastPoliciesOptions): Promise<
       plugins: own,
       facts: policy.wildcards.length > 0 ? await loadFacts() : null,
       found: storedFound(revision),
+      pricedAt: pricedAt === null ? null : pricesOf(pricedAt),
       revisionOf: () => revisionOf(revision.revision),
     };
     const { snapshot, diagnostics } = await inSlices(compileSteps(policy, context), () => false);

@@ -2,6 +2,7 @@ import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { codeOf, messageOf } from '../../core/thrown.ts';
 import { reasonOf } from '../../store/reason.ts';
+import type { PricedAt } from '../compiled/moment.ts';
 import type { PolicyFile } from '../load.ts';
 import { EDIT_FILE, readEdit, withEdit } from './edit-journal.ts';
 
@@ -157,3 +158,9 @@ async function stampOf(path: string): Promise<string> {
 export function hashOf(content: string): string {
   return new Bun.CryptoHasher('sha256').update(content).digest('hex').slice(0, 16);
 }
+
+/** The number of hexadecimal digits of a hash of prices. */
+const PRICES_LENGTH = 8;
+
+/** Returns the input of a build with the prices of a moment. @param at ms since 1970 */
+export const pricesOf = (at: number): PricedAt => ({ at, hashOf: (text) => hashOf(text).slice(0, PRICES_LENGTH) });

@@ -1,4 +1,4 @@
-import { buildOf, storedFound } from '../../core/policy/found-models.ts';
+import { buildOf, storedFound, storedPricedAt } from '../../core/policy/build.ts';
 import type { Revision } from '../../core/text/revision.ts';
 import { compileCandidate, isRejected, type PolicyTools } from './candidate.ts';
 import type { Runtime } from './runtime.ts';
@@ -52,7 +52,11 @@ export class StoredRuntimes {
     if (!stored) return null;
     // Only Signalbox writes the text of a stored revision, so the text need not be validated.
     const bundle = { files: JSON.parse(stored.source), hash: revision };
-    const built = await compileCandidate(bundle, { ...tools, found: () => storedFound(stored) });
+    const built = await compileCandidate(bundle, {
+      ...tools,
+      found: () => storedFound(stored),
+      pricedAt: () => storedPricedAt(stored),
+    });
     // The revision differs if a secret in the text was masked, or if a plugin has changed.
     return isRejected(built) || buildOf(built.runtime.snapshot) !== revision ? null : built.runtime;
   }

@@ -1,4 +1,4 @@
-import { type Static, type TNumber, type TOptional, Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import { closed, figure, flag, optional, share, text, whole, word } from '../../core/define/fields.ts';
 import {
   aliasList,
@@ -12,20 +12,14 @@ import {
   writtenAs,
 } from '../../core/define/policy-words.ts';
 import { OPERATION_NAMES } from '../../core/kinds/operations.ts';
-import { type PartUnit, TOKEN_UNITS, type TokenUnit, UNITS } from '../../core/money/units.ts';
 import type { SpreadMode } from '../../core/policy/spread.ts';
 import { LACKED_CAPABILITIES, MODEL_CAPABILITIES } from '../../core/request/capability.ts';
 import { TOKENIZERS } from '../../core/request/tokenizer.ts';
 import { AbortText } from './abort.ts';
 import { FallbacksText } from './fallbacks.ts';
 import { PagesMaxText } from './pages.ts';
+import { PriceText } from './price-text.ts';
 
-const BASIS_OF_PRICE = {
-  'vendor-list': "The vendor's own list.",
-  aggregator: 'A public list of many vendors’ prices.',
-  own: 'The price that you pay, by contract or because the model is yours.',
-  unverified: 'The source is unknown. `policy check` warns about it.',
-};
 const BASIS_OF_FIGURE = {
   measured: 'Measured with outcomes or clocks.',
   guessed: 'A guess, and stated as one.',
@@ -41,21 +35,6 @@ const SPREAD = {
   cheapest: 'The endpoint with the lowest expected cost.',
 } as const satisfies Record<SpreadMode, string>;
 
-/** The schema checks the price figures as numbers. `readPrice` reads exact decimals from the text. */
-const price = (description: string, example: number) => figure(description, { minimum: 0, maximum: 100_000, example });
-
-const rateOf = (unit: TokenUnit) => {
-  const [description, example] = UNITS[unit].price;
-  const rate = price(description, example);
-  return UNITS[unit].rateOf === undefined ? rate : Type.Optional(rate);
-};
-/** The rates of a price line. */
-const LINE = Object.fromEntries(TOKEN_UNITS.map((unit) => [unit, rateOf(unit)])) as Record<
-  PartUnit,
-  TOptional<TNumber>
-> &
-  Record<Exclude<TokenUnit, PartUnit>, TNumber>;
-
 /** What a contract changes in the prices of a provider. */
 export const ContractText = closed('What your contract changes in the prices of the provider.', {
   discount: figure(
@@ -63,40 +42,6 @@ export const ContractText = closed('What your contract changes in the prices of 
     { minimum: 0, exclusiveMaximum: 1, example: 0.12 },
   ),
 });
-
-const TierText = closed('A price for requests with long inputs.', {
-  over_input_tokens: whole(
-    'A request with more input tokens than this is billed completely at the rates of this tier.',
-    { minimum: 1, maximum: 100_000_000, example: 200_000 },
-  ),
-  ...LINE,
-});
-
-export const PriceText = closed(
-  'Price of the model, in USD per 1M tokens.',
-  {
-    ...LINE,
-    per_request: optional(figure('USD for each request.', { minimum: 0, maximum: 1000, example: 0.005 })),
-    tool_uses: Type.Optional(
-      Type.Record(
-        Type.String({ minLength: 1 }),
-        figure('USD for each use of the tool.', { minimum: 0, maximum: 1000, example: 0.01 }),
-        {
-          description: 'Prices of the tools that the service runs itself, by name, such as `web_search`.',
-        },
-      ),
-    ),
-    tiers: Type.Array(TierText, {
-      default: [],
-      maxItems: 16,
-      description: 'Prices of requests with long inputs, in ascending order.',
-    }),
-    as_of: Type.Optional(day('Date on which you checked the price.')),
-    basis: word(BASIS_OF_PRICE, 'Source of the price.', { default: 'unverified', example: 'vendor-list' }),
-  },
-  writtenAs('input: {value}, output: …'),
-);
-export type PriceText = Static<typeof PriceText>;
 
 const ENDPOINT = {
   provider: text('Name of a provider.', {

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { closed, text } from '../../core/define/fields.ts';
-import { MODEL_RULES, ModelText, PriceText } from './model.ts';
+import { MODEL_RULES, ModelText } from './model.ts';
+import { PriceText } from './price-text.ts';
 
 const AsText = closed('A price that you set yourself. Callers pay this price, whatever the provider bills.', {
   as: PriceText,

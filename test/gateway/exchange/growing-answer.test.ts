@@ -13,7 +13,7 @@ const PRICE: Price = {
 const DECLARED = { bills: 'stops', reports: 'each', marginTokens: 10, marginMs: 0 } as const;
 const TERMS = {
   declared: DECLARED,
-  price: PRICE,
+  priced: { price: PRICE },
   inputMax: 10,
   outputMax: 10_000_000,
   choices: 1,

@@ -47,16 +47,16 @@ const bills = fc
 
 const boundLaw = (bound: typeof costBound) =>
   fc.property(prices, bills, ({ ...price }, { usage, asked }) => {
-    expect(costOf(price, usage)).toBeLessThanOrEqual(bound(price, usage.inputTokens, usage.outputTokens, asked));
+    expect(costOf(price, usage)).toBeLessThanOrEqual(bound({ price }, usage.inputTokens, usage.outputTokens, asked));
   });
 
 const withinLaw = (within: typeof outputWithin) =>
   fc.property(prices, bills, fc.nat(2_000_000_000), (price, { usage, asked }, amount) => {
-    const output = within(price, usage.inputTokens, amount, asked);
+    const output = within({ price }, usage.inputTokens, amount, asked);
     if (output >= 0 && output < Number.MAX_SAFE_INTEGER)
-      expect(costBound(price, usage.inputTokens, output, asked)).toBeLessThanOrEqual(amount);
+      expect(costBound({ price }, usage.inputTokens, output, asked)).toBeLessThanOrEqual(amount);
     if (output < Number.MAX_SAFE_INTEGER)
-      expect(costBound(price, usage.inputTokens, output + 1, asked)).toBeGreaterThan(amount);
+      expect(costBound({ price }, usage.inputTokens, output + 1, asked)).toBeGreaterThan(amount);
   });
 
 describe('the add-ons of a request that a provider bills in addition to tokens', () => {
@@ -93,13 +93,15 @@ describe('whether a price covers a request', () => {
   });
 
   test('a price covers a request only if it has a price for everything that the request needs', () => {
-    expect(coversAll(priced(), none)).toBe(true);
+    expect(coversAll({ price: priced() }, none)).toBe(true);
     for (const unit of ASKED_UNITS) {
-      expect(coversAll(priced(), { ...none, units: [unit] })).toBe(false);
-      expect(coversAll(priced({ [unit]: 2 }), { ...none, units: [unit] })).toBe(true);
+      expect(coversAll({ price: priced() }, { ...none, units: [unit] })).toBe(false);
+      expect(coversAll({ price: priced({ [unit]: 2 }) }, { ...none, units: [unit] })).toBe(true);
     }
-    expect(coversAll(priced(), { ...none, toolUses: { web_search: 1 } })).toBe(false);
-    expect(coversAll(priced({ 'tool_use/web_search': 0 }), { ...none, toolUses: { web_search: 1 } })).toBe(true);
-    expect(coversAll(priced(), { ...none, unpriced: ['service_tier'] })).toBe(false);
+    expect(coversAll({ price: priced() }, { ...none, toolUses: { web_search: 1 } })).toBe(false);
+    expect(coversAll({ price: priced({ 'tool_use/web_search': 0 }) }, { ...none, toolUses: { web_search: 1 } })).toBe(
+      true,
+    );
+    expect(coversAll({ price: priced() }, { ...none, unpriced: ['service_tier'] })).toBe(false);
   });
 });

@@ -57,7 +57,7 @@ test.each(['request', 'input', 'output', 'tool_use/search', ...PART_UNITS])(
 test('a bill without a known price keeps the amounts', () => {
   const usage = { inputTokens: 9, outputTokens: 2, reasoningTokens: 1, units: { cached_input: 4, 'tool_use/"x"': 3 } };
   expect(readBill(new BillWriter(null).text(usage))).toEqual({
-    ...{ input: 9, output: 2, reasoning: 1, over: null, divisor: null },
+    ...{ input: 9, output: 2, reasoning: 1, over: null, divisor: null, tier: null, pricedAt: null },
     lines: [
       { unit: 'input', amount: 5, rate: null },
       { unit: 'output', amount: 2, rate: null },

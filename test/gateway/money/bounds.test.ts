@@ -59,7 +59,7 @@ const lawOf = (bound: Bound) =>
     fc.nat(600),
     fc.nat(600),
     shares,
-    (price, input, output, used) => costAnew(price, usageOf(used, input, output)) <= bound(price, input, output),
+    (price, input, output, used) => costAnew(price, usageOf(used, input, output)) <= bound({ price }, input, output),
   );
 
 describe('the upper bound of a cost', () => {
@@ -68,7 +68,7 @@ describe('the upper bound of a cost', () => {
     const line = priceLine(0, { input: 3, cached_input: 1, cache_write: 5, output: 7, audio_output: 9, request: 11 });
     const plain: Price = { lines: [line], divisor: 2 };
     const all = { ...plainUsage(9, 4), units: { cache_write: 9, audio_output: 4 } };
-    expect(costBound(plain, 9, 4)).toBe(costAnew(plain, all));
+    expect(costBound({ price: plain }, 9, 4)).toBe(costAnew(plain, all));
   });
 
   const all: readonly Unit[] = ['input', ...partsOf('input'), 'output', ...partsOf('output')];
@@ -80,7 +80,7 @@ describe('the upper bound of a cost', () => {
   };
   const boundBy =
     (rates: (price: Price, input: number) => { input: number; output: number }, hasFee = true): Bound =>
-    (price, input, output) => {
+    ({ price }, input, output) => {
       const found = rates(price, input);
       const sum = (hasFee ? price.lines[0].request : 0) + input * found.input + output * found.output;
       return Math.ceil(sum / price.divisor);
@@ -198,7 +198,7 @@ function play(from: PolicySnapshot, asked: Asked, plan: Plan, worst: Worst) {
   const outcome = outcomeOf(from, known);
   if (isRefusal(outcome)) return null;
   const worsts = outcome.ranked.flatMap(({ model: at, endpoints, outputCap }) =>
-    endpoints.map((each) => worst(from.models[at]!.endpoints[each]!.price, from.models[at]!, known, outputCap)),
+    endpoints.map((each) => worst(from.models[at]!.endpoints[each]!, from.models[at]!, known, outputCap)),
   );
   // Throws if the amount is above the limit.
   let reservation = openHeldSum(Math.max(...worsts), asked.budget);
@@ -211,7 +211,7 @@ function play(from: PolicySnapshot, asked: Asked, plan: Plan, worst: Worst) {
       const step = left.shift();
       if (!step) break;
       const { price } = from.models[at]!.endpoints[each]!;
-      const missing = worst(price, from.models[at]!, known, outputCap) - leftOf(reservation);
+      const missing = worst({ price }, from.models[at]!, known, outputCap) - leftOf(reservation);
       const raised = missing > 0 ? raise(reservation, missing) : reservation;
       if (raised !== reservation) seen[raised ? 'raised' : 'passedOver']++;
       if (!raised) continue;

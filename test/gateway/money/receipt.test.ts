@@ -51,7 +51,11 @@ test('a receipt says that it is an estimate if Signalbox counted the tokens, or 
 test('a ledger entry says that it is an estimate if the receipt says so, because Signalbox counted the tokens', () => {
   const own = model('a');
   const lineOf = (outputTokens: number, estimated = false) =>
-    entryLine(own, own.endpoints[0], { usage: plainUsage(10, outputTokens), estimated });
+    entryLine(
+      { model: own, endpoint: own.endpoints[0], tookMs: 0, askedTier: null },
+      { usage: plainUsage(10, outputTokens), estimated },
+      () => 0,
+    );
   expect(lineOf(5).estimated).toBe(false);
   expect(lineOf(5, true).estimated).toBe(true);
 });

@@ -20,7 +20,7 @@ const prices: fc.Arbitrary<Price> = fc.record({
 const answers = fc.record({
   terms: fc.record({
     declared: fc.constant(STOPS),
-    price: prices,
+    priced: prices.map((price) => ({ price })),
     inputMax: fc.nat(500),
     choices: fc.constant(1),
     outputMax: fc.integer({ min: 1, max: 2_000 }),
@@ -70,7 +70,7 @@ function play({ terms, length, batches, afterAbort, grants, delay }: Play, given
   }
 }
 
-const costOf = ({ terms: { price, inputMax } }: Play, output: number): number => costBound(price, inputMax, output);
+const costOf = ({ terms: { priced, inputMax } }: Play, output: number): number => costBound(priced, inputMax, output);
 
 /** The law: the provider never bills more than is held, and the hold never exceeds the worst case. */
 const isPaidFor = (given: Rules) =>
@@ -105,7 +105,7 @@ describe('an answer whose hold grows in tranches', () => {
     const price: Price = { lines: [priceLine(0, { input: 1, output: 4 })], divisor: 1 };
     const terms = {
       declared: STOPS,
-      price,
+      priced: { price },
       inputMax: 100,
       choices: 1,
       outputMax: 4_000,

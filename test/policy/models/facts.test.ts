@@ -113,7 +113,7 @@ describe('the table of public models', () => {
         input: 0.15,
         cached_input: 0.075,
         output: 0.6,
-        tiers: [],
+        ...{ tiers: [], hours: [], later: [] },
         as_of: expect.stringMatching(DAY),
         basis: 'aggregator',
       },

@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from 'bun:test';
 import { shipped } from '../../../plugins/index.ts';
 import { rehearse } from '../../../src/admin/use-cases/policy/rehearse.ts';
-import { buildOf, type FoundModel, type FoundModels, revisionOf } from '../../../src/core/policy/found-models.ts';
+import { buildOf, revisionOf } from '../../../src/core/policy/build.ts';
+import type { FoundModel, FoundModels } from '../../../src/core/policy/found-models.ts';
 import type { Revision } from '../../../src/core/text/revision.ts';
 import { createPluginLoader } from '../../../src/host/plugins/load.ts';
 import { buildCandidate, isRejected, type PolicyTools } from '../../../src/policy/runtime/candidate.ts';

@@ -116,7 +116,15 @@ describe('the descriptions for editors', () => {
     const inner = Object.entries(part).filter(([key]) => !values.includes(key) || path.endsWith('/properties'));
     return [{ path, part: { ...part } }, ...inner.flatMap(([key, one]) => partsOf(one, `${path}/${key}`))];
   }
-  const parts = partsOf(schema);
+  /** Returns a schema with each definition in the places that refer to it. */
+  const expanded = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(expanded);
+    if (typeof part !== 'object' || part === null) return part;
+    const name = '$ref' in part ? `${part.$ref}`.replace('#/definitions/', '') : null;
+    if (name !== null) return expanded((schema.definitions as Record<string, unknown>)[name]);
+    return Object.fromEntries(Object.entries(part).map(([key, one]) => [key, expanded(one)]));
+  };
+  const parts = partsOf(expanded(schema));
 
   test('the descriptions for editors state every default, because editors would write a `default` into each new map', () => {
     const byPath = new Map(parts.map(({ path, part }) => [path, part]));

@@ -10,13 +10,13 @@ export const FIRST_ID = idAt(NOON);
 const LINE = { overInputTokens: 0, input: 2_500, cachedInput: 250, cacheWrite: 3_000, output: 10_000 };
 const LONG = { overInputTokens: 1_000, input: 5_000, cachedInput: 500, cacheWrite: 6_000, output: 20_000 };
 const PRICES = {
-  plain: { lines: [LINE], perRequest: 0, divisor: 1_000 },
+  plain: { lines: [LINE], perRequest: 0, divisor: 1_000, tier: null, pricedAt: null },
   full: {
     lines: [
       { ...LINE, hourCacheWrite: 4_000 },
       { ...LONG, hourCacheWrite: 8_000 },
     ],
-    ...{ perRequest: 7, toolUses: { web_search: 90_000, 'a.b "c"': 5 }, divisor: 7 },
+    ...{ perRequest: 7, toolUses: { web_search: 90_000, 'a.b "c"': 5 }, divisor: 7, tier: null, pricedAt: null },
   },
   none: {},
 };
@@ -42,7 +42,7 @@ export const FORMER_ENTRIES: readonly FormerEntry[] = [
   {
     ...{ kind: 'settle', tariff: 1, counts: [900, 0, 0, 20, 4], note: null },
     bill: {
-      ...{ input: 900, output: 20, reasoning: 4, over: 0, divisor: 1_000 },
+      ...{ input: 900, output: 20, reasoning: 4, over: 0, divisor: 1_000, tier: null, pricedAt: null },
       lines: lines(['input', 900, 2_500], ['output', 20, 10_000]),
     },
   },
@@ -50,7 +50,7 @@ export const FORMER_ENTRIES: readonly FormerEntry[] = [
     ...{ kind: 'post', tariff: 2, counts: [1_000, 300, 200, 20, 0] },
     note: '{"hourCacheTokens":150,"toolUses":{"web_search":2,"a.b \\"c\\"":3,"unpriced":1}}',
     bill: {
-      ...{ input: 1_000, output: 20, reasoning: 0, over: 0, divisor: 7 },
+      ...{ input: 1_000, output: 20, reasoning: 0, over: 0, divisor: 7, tier: null, pricedAt: null },
       lines: lines(
         ...([
           ['input', 500, 2_500],
@@ -73,7 +73,7 @@ export const FORMER_ENTRIES: readonly FormerEntry[] = [
   {
     ...{ kind: 'settle', tariff: 2, counts: [1_001, 1_001, 0, 1, 0], note: '{"hourCacheTokens":0}' },
     bill: {
-      ...{ input: 1_001, output: 1, reasoning: 0, over: 1_000, divisor: 7 },
+      ...{ input: 1_001, output: 1, reasoning: 0, over: 1_000, divisor: 7, tier: null, pricedAt: null },
       lines: lines(['output', 1, 20_000], ['cached_input', 1_001, 500], ['request', 1, 7]),
     },
   },
@@ -81,13 +81,13 @@ export const FORMER_ENTRIES: readonly FormerEntry[] = [
   {
     ...{ kind: 'settle', tariff: 3, counts: [9, 4, 0, 2, 1], note: null },
     bill: {
-      ...{ input: 9, output: 2, reasoning: 1, over: null, divisor: null },
+      ...{ input: 9, output: 2, reasoning: 1, over: null, divisor: null, tier: null, pricedAt: null },
       lines: lines(['input', 5, null], ['output', 2, null], ['cached_input', 4, null]),
     },
   },
   {
     ...{ kind: 'settle', tariff: 1, counts: [0, 0, 0, 0, 0], note: null },
-    bill: { input: 0, output: 0, reasoning: 0, over: 0, divisor: 1_000, lines: [] },
+    bill: { input: 0, output: 0, reasoning: 0, over: 0, divisor: 1_000, tier: null, pricedAt: null, lines: [] },
   },
   { kind: 'settle', tariff: null, counts: null, note: null, bill: null },
   { kind: 'correct', tariff: null, counts: null, note: 'a bad answer', bill: null },

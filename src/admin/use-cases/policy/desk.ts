@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import type { Plugin } from '../../../contract/kinds.ts';
 import { refuse, SignalboxError } from '../../../core/errors.ts';
 import { isObject } from '../../../core/json/object.ts';
-import { revisionOf } from '../../../core/policy/found-models.ts';
+import { revisionOf } from '../../../core/policy/build.ts';
 import type { Revision } from '../../../core/text/revision.ts';
 import { messageOf } from '../../../core/thrown.ts';
 import { UsageError } from '../../../core/usage-error.ts';

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { revisionOf } from '../../../core/policy/found-models.ts';
+import { revisionOf } from '../../../core/policy/build.ts';
 import type { Revision } from '../../../core/text/revision.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import type { PluginLoader, PluginModule } from '../../../host/plugins/load.ts';

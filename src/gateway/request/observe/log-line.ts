@@ -2,7 +2,7 @@ import type { DecisionOutcome } from '../../../core/decision/outcome.ts';
 import type { GuardVerdict } from '../../../core/decision/verdict.ts';
 import type { Operation } from '../../../core/kinds/operations.ts';
 import { figureOf } from '../../../core/money/usage.ts';
-import { buildOf } from '../../../core/policy/found-models.ts';
+import { buildOf } from '../../../core/policy/build.ts';
 import type { Log, LogFields } from '../../../host/telemetry/log.ts';
 import type { ExchangeResult } from '../../exchange/exchange-facts.ts';
 import type { RequestContext } from '../request-context.ts';

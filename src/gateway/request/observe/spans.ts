@@ -1,4 +1,4 @@
-import { buildOf } from '../../../core/policy/found-models.ts';
+import { buildOf } from '../../../core/policy/build.ts';
 import type { SpanAttributes, SpanResult } from '../../../host/telemetry/trace.ts';
 import type { ExchangeResult } from '../../exchange/exchange-facts.ts';
 import type { RequestContext } from '../request-context.ts';

@@ -173,12 +173,12 @@ export class Wire {
     }
   }
 
-  #lineOf({ tariff, usage, estimated, cost }: EntryLine) {
+  #lineOf({ tariff, usage, estimated, cost, pricedAt }: EntryLine) {
     return {
       // A cost of null makes the decide function charge everything that is left of the hold.
       cost: isCost(cost) ? cost : null,
       tariff: this.#names.tariffs.find(tariff),
-      bill: this.#billsOf(tariff).text(isPlausible(usage) ? usage : NO_USAGE),
+      bill: this.#billsOf(tariff).text(isPlausible(usage) ? usage : NO_USAGE, pricedAt),
       estimated,
     };
   }

@@ -136,7 +136,7 @@ export class Journal {
     { id, account, funds }: BookedReservation,
     step: number | null,
     { charged, excess }: { readonly charged: Microcredits; readonly excess: Microcredits },
-    { tariff, usage, estimated }: EntryLine,
+    { tariff, usage, estimated, pricedAt }: EntryLine,
     at: number,
     into: Write[],
   ): void {
@@ -145,7 +145,7 @@ export class Journal {
     const { inputTokens: input, outputTokens: output } = figures;
     const isEstimated = estimated ? 1 : 0;
     this.sums.add(account, { reservation: id, tariff: number, microcredits: charged, input, output }, funds);
-    const bill = bills.text(figures);
+    const bill = bills.text(figures, pricedAt);
     // Most attempts are settlements, so their statement binds one value less.
     into.push(
       step === null

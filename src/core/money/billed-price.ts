@@ -1,0 +1,64 @@
+import { costOf, type Price } from './price.ts';
+import { type PricePlan, priceAt } from './price-plan.ts';
+import type { Usage } from './usage.ts';
+
+/** When an attempt was sent and when its answer ended, ms since 1970. */
+export interface BilledTime {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** The price of a charge. */
+export interface BilledPrice {
+  readonly price: Price;
+  /** The moment that decided the price, ms since 1970; absent for a price that does not change with time. */
+  readonly pricedAt?: number;
+}
+
+/** The service tiers of an attempt, as policies name them. */
+export interface BilledTier {
+  /** The tier that the request asked for; null for the default tier, `auto` for whichever the provider chooses. */
+  readonly asked: string | null;
+  /** The tier that the answer states; null if it states none. */
+  readonly served: string | null;
+}
+
+/** The names that answers give to the tier of the base price. */
+const DEFAULT_TIERS: ReadonlySet<string> = new Set(['default', 'standard', 'on_demand']);
+/** A request with this tier leaves the tier to the settings of the operator's account. */
+const AUTO_TIER = 'auto';
+
+/**
+ * Returns the price of a usage that began and ended at given moments: the one of the moment that the policy names, or the dearer of both. Of
+ * the tiers, the one that the answer states counts; if the answer states none that the policy prices, the dearest one that could apply.
+ */
+export function billedPrice(
+  plan: PricePlan,
+  usage: Usage,
+  { startMs, endMs }: BilledTime,
+  tier: BilledTier,
+): BilledPrice {
+  const at = (ms: number): BilledPrice => ({ price: tierPrice(priceAt(plan, ms), usage, tier), pricedAt: ms });
+  if (plan.billedAt === 'start') return at(startMs);
+  const end = at(endMs);
+  if (plan.billedAt === 'end') return end;
+  const start = at(startMs);
+  return costOf(end.price, usage) > costOf(start.price, usage) ? end : start;
+}
+
+/** Returns the price of the service tier that billed a usage. */
+export function tierPrice(price: Price, usage: Usage, { asked, served }: BilledTier): Price {
+  const { tiers } = price;
+  if (tiers === undefined) return price;
+  if (served !== null && DEFAULT_TIERS.has(served)) return price;
+  const stated = served === null ? undefined : ofName(tiers, served);
+  if (stated !== undefined) return stated;
+  if (served === null && asked === null) return price;
+  const possible = served !== null || asked === AUTO_TIER ? Object.values(tiers) : [ofName(tiers, asked ?? '')];
+  let dearest = price;
+  for (const one of possible) if (one !== undefined && costOf(one, usage) > costOf(dearest, usage)) dearest = one;
+  return dearest;
+}
+
+const ofName = (tiers: NonNullable<Price['tiers']>, name: string): Price | undefined =>
+  Object.hasOwn(tiers, name) ? tiers[name] : undefined;
