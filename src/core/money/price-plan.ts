@@ -98,7 +98,8 @@ export interface PriceMoment {
 export function momentOf(plans: readonly PricePlan[], at: number, horizonMs: number): PriceMoment {
   const texts = plans.map((plan) => {
     const all = allPrices(plan);
-    return pricesWithin(plan, at, at + horizonMs).map((price) => all.indexOf(price));
+    const [now, ...others] = pricesWithin(plan, at, at + horizonMs).map((price) => all.indexOf(price));
+    return [now, ...others.sort((one, other) => one - other)];
   });
   const changes = plans.flatMap((plan) => [nextChange(plan, at), nextChange(plan, at + horizonMs) - horizonMs]);
   return { at, until: Math.min(Number.POSITIVE_INFINITY, ...changes), text: JSON.stringify(texts) };
