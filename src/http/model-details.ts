@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { servesChats } from '../core/kinds/operations.ts';
 import { parseDecimal } from '../core/money/decimal.ts';
+import { nextChange } from '../core/money/price-plan.ts';
 import { type FoundMark, guessesIn, mayChoose } from '../core/policy/found-models.ts';
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
 import { iso } from '../core/time/clock.ts';
@@ -35,7 +36,10 @@ const foundBody = ({ provider, since, ...mark }: FoundMark): Details['found'] =>
 });
 
 /** The price at the provider that is tried first. */
-function priceBody({ usdPerCredit }: PolicySnapshot, { endpoints: [{ price }] }: Model): Details['price'] {
+function priceBody(
+  { usdPerCredit, prices }: PolicySnapshot,
+  { endpoints: [{ price, plan }] }: Model,
+): Details['price'] {
   const worth = parseDecimal(usdPerCredit);
   if (!worth) return null;
   const linesOf = (inputTokens: number) => {
@@ -47,7 +51,8 @@ function priceBody({ usdPerCredit }: PolicySnapshot, { endpoints: [{ price }] }:
     over_input_tokens: overInputTokens,
     ...linesOf(overInputTokens + 1).rates,
   }));
-  return { ...rates, per_request_usd: perRequest, tiers };
+  const until = plan && prices ? nextChange(plan, prices.at) : Number.POSITIVE_INFINITY;
+  return { ...rates, per_request_usd: perRequest, tiers, until: Number.isFinite(until) ? iso(until) : null };
 }
 
 function qualityBody({ tasks }: PolicySnapshot, { quality, declared: { general, stated, basis } }: Model) {

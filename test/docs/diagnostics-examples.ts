@@ -152,6 +152,11 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       correction: ['["*"]', '[verbosity]'],
     },
     'unknown-language': { golden: 'language-misspelt', mend: 'Correct the spelling.', correction: ['pythn', 'python'] },
+    'ended-price': {
+      golden: 'price-ended',
+      mend: 'Write the price that applies now in its place, with what follows it.',
+      correction: ['input: 1, output: 2, until: 2026-11-20, later: [{ input: 2, output: 4 }]', 'input: 2, output: 4'],
+    },
     'stale-figure': {
       golden: 'figures-stale',
       mend: 'Check the figure at its source, and update `as_of`.',

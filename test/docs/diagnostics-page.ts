@@ -33,7 +33,7 @@ policies/rules.yaml:3:35  cel-type  CEL does not mix whole numbers and decimal n
 \`\`\`
 
 An error prevents the policy from becoming active: a server does not start, and a reload changes nothing. A warning, which is marked
-below, does not prevent anything. Only \`policy check\` reports \`costly-choice\`, \`unknown-language\`, \`small-budget\`, \`uncounted-images\`, \`stale-figure\` and \`unverified-figure\`. Codes are never renamed or reused.
+below, does not prevent anything. Only \`policy check\` reports \`costly-choice\`, \`unknown-language\`, \`small-budget\`, \`uncounted-images\`, \`ended-price\`, \`stale-figure\` and \`unverified-figure\`. Codes are never renamed or reused.
 Columns count from 1, in UTF-16 units. \`--json\` prints \`{ errors, warnings, diagnostics: [{ file, line, column, length, severity,
 code, message, expected, hint, related, end_column, frame, help }] }\`, with the other fields of \`POST /admin/policy/check\`. \`file\` is a name within the policy’s folder.
 

@@ -135,6 +135,8 @@ function rowsOf(schema: TSchema, prefix: string, shared = SHARED[prefix]): strin
   return shared ? [...rows, `\`${prefix}…\` | ${shared.keys.map(code).join(', ')}: ${shared.as}.`] : rows;
 }
 
+const RATES = [...TOKEN_UNITS, 'tiers'];
+
 /** Keys that are described elsewhere on the page and share one row, by the path before them or the name of their section. */
 const SHARED: Readonly<Record<string, { readonly keys: readonly string[]; readonly as: string }>> = {
   'endpoints[].': {
@@ -144,6 +146,12 @@ const SHARED: Readonly<Record<string, { readonly keys: readonly string[]; readon
   'price.tiers[].': {
     keys: TOKEN_UNITS,
     as: 'the same keys for this tier',
+  },
+  'price.hours[].': { keys: RATES, as: 'as in the price itself, for these hours' },
+  'price.service_tiers.<name>.': { keys: RATES, as: 'as in the price itself, for this service tier' },
+  'price.later[].': {
+    keys: [...RATES, 'per_request', 'tool_uses', 'hours', 'service_tiers', 'until'],
+    as: 'as in the price itself, from the end of the price before',
   },
   'budgets[].': {
     keys: ['limit_credits', 'window', 'time_zone', 'on_exhausted'],

@@ -45,7 +45,7 @@ export function priceAt(plan: PricePlan, ms: number): Price {
 }
 
 /** Returns the first moment after `ms` at which another price applies, ms since 1970; Infinity if the price stays. */
-function nextChange(plan: PricePlan, ms: number): number {
+export function nextChange(plan: PricePlan, ms: number): number {
   const now = priceAt(plan, ms);
   for (let at = ms; ; ) {
     const { untilMs, hours } = periodAt(plan, at);

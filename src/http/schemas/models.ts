@@ -21,6 +21,9 @@ export const ModelDetails = field.shape('Details with which people compare model
         },
         [],
       ),
+      until: field.orNull(
+        field.moment('When another price begins to apply; null for a price that does not change with time.'),
+      ),
     },
   ),
   quality: field.shapeOrNull('The share of good answers that the policy expects. Null for a selector or a wildcard.', {

@@ -4,6 +4,7 @@ import type { SourceSpan } from '../report/diagnostics.ts';
 import type { Report } from '../report/report.ts';
 import type { ModelText } from '../schema/model.ts';
 import type { PriceText } from '../schema/price-text.ts';
+import { momentMs } from '../schema/prices.ts';
 import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
 
 /** A figure of a model, with its source and date. */
@@ -20,6 +21,8 @@ export interface DeclaredFigure {
   readonly expected: string;
   /** How to update the figure, if another way than editing its `as_of` is needed. */
   readonly hint?: string;
+  /** The end of a price, as the policy states it; absent for a price without an end. */
+  readonly until?: { readonly text: string; readonly place: SourceSpan };
 }
 
 /** Days after which a figure counts as old. */
@@ -56,15 +59,27 @@ const figureAt = (path: string, tree: Tree, { basis, as_of: asOf }: FigureText):
 function priceFigure(path: string, owner: Tree | undefined, text: PriceText | undefined): DeclaredFigure | undefined {
   const tree = owner && valueAt(owner, 'price');
   if (!tree || !text) return undefined;
-  const { basis, as_of: asOf = null } = text;
+  const { basis, as_of: asOf = null, until } = text;
   const expected = '`as_of` with the date on which you checked it, and `basis: vendor-list`, `aggregator` or `own`';
   const places = { place: placeAt(tree, 'basis'), dayPlace: placeAt(tree, 'as_of') };
-  return { path: `${path}.price`, ...places, asOf, isVerified: basis !== 'unverified', expected };
+  return {
+    path: `${path}.price`,
+    ...places,
+    asOf,
+    isVerified: basis !== 'unverified',
+    expected,
+    ...(until !== undefined && { until: { text: until, place: placeAt(tree, 'until') } }),
+  };
 }
 
-/** Warns about an old or unverified figure. @param today the date, such as `2026-10-07` */
+/** Warns about an old or unverified figure, and about a price that has ended. @param today the date, such as `2026-10-07` */
 export function reviewFigure(figure: DeclaredFigure, today: string, report: Report): void {
-  const { path, place, dayPlace = place, asOf, isVerified, expected } = figure;
+  const { path, place, dayPlace = place, asOf, isVerified, expected, until } = figure;
+  if (until && momentMs(until.text) <= Date.parse(today)) {
+    report.add('ended-price', until.place, `\`${path}\` ended on ${until.text}, and a price of \`later\` applies`, {
+      hint: 'write the price that applies now in its place, with what follows it',
+    });
+  }
   if (!isVerified || asOf === null) {
     const lack = isVerified ? '`as_of`' : '`basis`';
     report.add('unverified-figure', place, `\`${path}\` does not state its ${lack}`, { expected });

@@ -123,6 +123,7 @@ const WARNINGS = {
   'weak-tier': 'The first model that a selector states for hard requests is worse than the first for usual requests.',
   'costly-tier':
     'The first model that `auto-cheap` or `auto-fast` states for a tier costs more, or takes longer, for the typical request than the choice of `auto`.',
+  'ended-price': 'A price has ended, so a price of `later` applies.',
   'stale-figure': 'A figure was last checked more than 90 days ago.',
   'unverified-figure': 'A figure does not state its date or its source.',
 } as const;

@@ -147,7 +147,7 @@ function readEnds(
 }
 
 /** Returns a stated moment, ms since 1970; NaN for a day or time that does not exist. */
-function momentMs(text: string): number {
+export function momentMs(text: string): number {
   const day = text.slice(0, 10);
   const start = Date.parse(`${day}T00:00:00Z`);
   if (Number.isNaN(start) || new Date(start).toISOString().slice(0, 10) !== day) return Number.NaN;

@@ -50,7 +50,7 @@ export function helpFor(root: unknown, place: YamlPlace, key: string): string {
 
 /** The schemas of the map, the list entry or the value at a position. */
 function schemasAt(root: unknown, { path, maps }: YamlPlace): readonly Schema[] {
-  let schemas: readonly Schema[] = isSchema(root) ? [root] : [];
+  let schemas: readonly Schema[] = isSchema(root) ? [withDefinitions(root)] : [];
   let depth = 0;
   for (const step of path) {
     const values = maps[depth] ?? NOTHING;
@@ -58,6 +58,26 @@ function schemasAt(root: unknown, { path, maps }: YamlPlace): readonly Schema[] 
     if (step !== null) depth += 1;
   }
   return schemas;
+}
+
+/** The schemas with their definitions in all places that refer to them. */
+const whole = new WeakMap<Schema, Schema>();
+
+function withDefinitions(root: Schema): Schema {
+  let known = whole.get(root);
+  if (!known) {
+    known = Object.fromEntries(Object.entries(root).map(([key, one]) => [key, expanded(one, root.definitions)]));
+    whole.set(root, known);
+  }
+  return known;
+}
+
+function expanded(part: unknown, definitions: unknown): unknown {
+  if (Array.isArray(part)) return part.map((one) => expanded(one, definitions));
+  if (!isSchema(part)) return part;
+  const name = textOf(part.$ref).replace('#/definitions/', '');
+  if (name !== '') return isSchema(definitions) ? expanded(definitions[name], definitions) : part;
+  return Object.fromEntries(Object.entries(part).map(([key, one]) => [key, expanded(one, definitions)]));
 }
 
 function below(
