@@ -28,6 +28,17 @@ describe('the examples of docs/policies/language.md', () => {
   });
 });
 
+test('each price of docs/policies/prices.md is valid in a model, without a warning', async () => {
+  const page = readFileSync(join(import.meta.dir, '../../docs/policies/prices.md'), 'utf8');
+  const stated = [...page.matchAll(/^```yaml\n(price:\n[\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+  expect(stated.length).toBeGreaterThan(1);
+  for (const price of stated) {
+    const model = `provider: sim\ncontext_window: 8192\nmax_output: 1024\nquality: { default: 0.5, basis: guessed }\n${price}`;
+    const text = `version: 1\nproviders: { sim: { adapter: simulated } }\nmodels:\n  m:\n${model.replaceAll(/^/gm, '    ')}`;
+    expect(await rehearsed([{ path: 'p.yaml', text }], () => undefined)).toBe('');
+  }
+});
+
 describe('a policy with every section', () => {
   test('begins with a file that is a complete policy', async () => {
     expect(await rehearsed(LANGUAGE_POLICY.slice(0, 1), () => 'set-for-the-test')).toBe('');

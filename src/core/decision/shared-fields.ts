@@ -36,7 +36,7 @@ export const modelId = (description: string, example = 'gpt-6-luna') => text(des
 export const decisionId = text('ID of the decision. `GET /v1/decisions/{id}` explains it.', 'dec_0a4x1wm3zk0');
 
 export const policyRevision = text(
-  'The policy revision that was active when the decision was made. If models were found at servers of the operator, a hyphen and a hash of them follow.',
+  'The policy revision that was active when the decision was made. If models were found at servers of the operator, a hyphen and a hash of them follow; if prices of the policy change with time, a dot and a hash of those that applied.',
   '95f1a7d5f908027b',
 );
 
