@@ -22,7 +22,7 @@ async function served({ isDraining }: { isDraining: boolean }) {
       return refused;
     },
   } as unknown as Funding;
-  const gateway = { isDraining, clock: () => 0 } as unknown as Gateway;
+  const gateway = { isDraining, clock: () => 0, renewedPrices: () => null } as unknown as Gateway;
   const request = {
     request: chatRequest(),
     context: contextWith(),

@@ -45,7 +45,7 @@ export function findPublicModel(
     if (!found) continue;
     // Write days without quotes, as people do.
     const text = JSON.stringify(found).replace(/"(\d{4}-\d{2}-\d{2})"/g, '$1');
-    const row = readTree(text.replace('"tiers":[],', '').replace('"temperature":true,', ''));
+    const row = readTree(text.replace(/"(?:tiers|hours|later)":\[\],|"temperature":true,/g, ''));
     return catalogModel(name, row, facts.sourceOf(service, name), fixed === null);
   }
   return null;
@@ -77,7 +77,7 @@ function policyValueOf(node: ConfigNode, isBlock: boolean): PolicyValue {
       : node.text;
   }
   const fields = [...node.entries].map(([key, inner]) => field(key, policyValueOf(inner, false)));
-  return { ...block(...fields), isFlow: !(isBlock && node.entries.has('tiers')) };
+  return { ...block(...fields), isFlow: !(isBlock && ['tiers', 'hours', 'later'].some((key) => node.entries.has(key))) };
 }
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
