@@ -4,7 +4,7 @@ import { costBound, lineFor, outputWithin, type Priced, rateOf } from '../core/m
 import type { Model, PolicySnapshot, Task } from '../core/policy/snapshot.ts';
 import type { Difficulty, Facts } from '../core/request/facts.ts';
 import { expectedOutput, type Tasks } from './expected-length.ts';
-import { expectedInput, heldInput, inputBound } from './input-tokens.ts';
+import { expectedInput, heldInput, inputBound, mediaOf } from './input-tokens.ts';
 
 /** The minimum useful output of a model that reasons before it answers, in tokens. */
 const REASONING_OUTPUT_MIN = 1_024;
@@ -230,7 +230,7 @@ export function capWithin(
   if (input === null) return -1;
   let affordable = cap;
   for (const at of endpoints) {
-    const output = outputWithin(model.endpoints[at]!, input, most, facts.addOns);
+    const output = outputWithin(model.endpoints[at]!, input, most, facts.addOns, mediaOf(facts));
     affordable = Math.min(affordable, output < 0 ? -1 : Math.floor(output / facts.choices));
   }
   return affordable;
@@ -238,7 +238,7 @@ export function capWithin(
 
 /** Returns the worst-case cost of a request at an endpoint, in microcredits. `cap` is the maximum output tokens of one choice. */
 export const worstCase = (priced: Priced, model: Model, facts: Facts, cap: number): Microcredits =>
-  costBound(priced, heldInput(model, facts), cap * facts.choices, facts.addOns);
+  costBound(priced, heldInput(model, facts), cap * facts.choices, facts.addOns, mediaOf(facts));
 
 /**
  * Returns the endpoints of a model that the caller's funds can pay for, and the output cap of one choice. `withinFunds` returns null if the
@@ -330,10 +330,11 @@ function endpointsWithin(
 /** Returns the worst-case cost on the most expensive of the endpoints, in microcredits. */
 export function dearestCase(model: Model, endpoints: readonly number[], facts: Facts, cap: number): Microcredits {
   const input = heldInput(model, facts);
+  const media = mediaOf(facts);
   let dearest = 0;
   for (let i = 0; i < endpoints.length; i++) {
     const endpoint = model.endpoints[endpoints[i]!]!;
-    dearest = Math.max(dearest, costBound(endpoint, input, cap * facts.choices, facts.addOns));
+    dearest = Math.max(dearest, costBound(endpoint, input, cap * facts.choices, facts.addOns, media));
   }
   return dearest;
 }

@@ -1,3 +1,4 @@
+import { ALL_MEDIA, MEDIA_BITS } from '../core/money/units.ts';
 import type { Model, PagesMax } from '../core/policy/snapshot.ts';
 import type { Facts } from '../core/request/facts.ts';
 
@@ -75,6 +76,16 @@ export function inputBound(model: Model, facts: Facts): number | null {
   if (pdfs === 0) return rest;
   const ofPdfs = pdfTokensMax(model, facts, rest);
   return ofPdfs === null ? null : Math.min(rest + ofPdfs, countedByService(model, facts));
+}
+
+/**
+ * Returns the bits of the media that the input of a request can have. Files are billed as images; the history that a service keeps and the
+ * findings of its tools can have any.
+ */
+export function mediaOf({ images, audioBytes, pdfs, unboundedMedia, thread, addOns }: Facts): number {
+  if (images + audioBytes + pdfs + unboundedMedia === 0 && thread === undefined && addOns === undefined) return 0;
+  if (unboundedMedia > 0 || thread !== undefined || (addOns?.rereadings ?? 0) > 0) return ALL_MEDIA;
+  return (images + pdfs > 0 ? MEDIA_BITS.image : 0) | (audioBytes > 0 ? MEDIA_BITS.audio : 0);
 }
 
 /** Returns the maximum input tokens of the prompt according to the model's provider; Infinity if the provider did not count the prompt. */

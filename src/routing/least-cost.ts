@@ -34,7 +34,7 @@ export function leastCost(
     if (!servesChats(model) || !mayUse(lists, model)) continue;
     const output = onExhausted === 'reject' ? model.defaultMaxOutput : taskUseful(model, usual);
     for (const endpoint of model.endpoints) {
-      const amount = costBound(endpoint, SHORT_PROMPT_TOKENS, Math.min(output, model.maxOutput));
+      const amount = costBound(endpoint, SHORT_PROMPT_TOKENS, Math.min(output, model.maxOutput), undefined, 0);
       if (least === null || amount < least.amount) least = { amount, model: model.id };
     }
   }

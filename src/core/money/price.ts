@@ -2,7 +2,9 @@ import type { AskedAddOns } from './add-ons.ts';
 import type { Microcredits } from './credits.ts';
 import type { Decimal } from './decimal.ts';
 import {
+  ALL_MEDIA,
   type Amounts,
+  MEDIA_BITS,
   PART_UNITS,
   type PartUnit,
   TOKEN_UNITS,
@@ -45,8 +47,9 @@ export interface PriceLine {
   readonly input: number;
   readonly output: number;
   readonly request: number;
-  /** The highest rates of an input and an output token, without the units that only some requests ask for. */
-  readonly inputMost: number;
+  /** The highest rate of an input token by the bits of the media in a request, without the units that only some requests ask for. */
+  readonly inputMost: readonly number[];
+  /** The highest rate of an output token. */
   readonly outputMost: number;
 }
 
@@ -114,12 +117,16 @@ function ratesOf({ input, output, others }: ListPriceLine): ReadonlyMap<UnitKey,
 
 /** Makes a price line from its rates. */
 export function priceLine(overInputTokens: number, rates: Amounts): PriceLine {
-  const most = (side: 'input' | 'output') =>
-    Math.max(
-      ...TOKEN_UNITS.filter((unit) => UNITS[unit].side === side && !UNITS[unit].asked).map((unit) => rates[unit] ?? 0),
-    );
+  const most = (of: 'input' | 'output', media: number) => {
+    const units = TOKEN_UNITS.filter((unit) => {
+      const { side, asked, media: own } = UNITS[unit];
+      return side === of && !asked && (own === undefined || (media & MEDIA_BITS[own]) !== 0);
+    });
+    return Math.max(...units.map((unit) => rates[unit] ?? 0));
+  };
   const { input = 0, output = 0, request = 0 } = rates;
-  return { overInputTokens, rates, input, output, request, inputMost: most('input'), outputMost: most('output') };
+  const inputMost = Array.from({ length: ALL_MEDIA + 1 }, (_, media) => most('input', media));
+  return { overInputTokens, rates, input, output, request, inputMost, outputMost: most('output', ALL_MEDIA) };
 }
 
 function exact(value: bigint): number {
@@ -253,29 +260,37 @@ const pricesOf = ({ price, nextPrices }: Priced): readonly Price[] =>
 /**
  * Returns the highest possible cost of at most `inputTokens` and `outputTokens`: with any division into units, any applicable price line,
  * any price that may apply before the end, and the service tier that was asked for or the default one.
+ * @param media the bits of the media that the input can have
  */
 export function costBound(
   priced: Priced,
   inputTokens: number,
   outputTokens: number,
   asked?: AskedAddOns,
+  media = ALL_MEDIA,
 ): Microcredits {
   const { price, nextPrices } = priced;
-  let bound = boundOf(price, inputTokens, outputTokens, asked);
+  let bound = boundOf(price, inputTokens, outputTokens, asked, media);
   if (nextPrices === undefined) return bound;
-  for (const next of nextPrices) bound = Math.max(bound, boundOf(next, inputTokens, outputTokens, asked));
+  for (const next of nextPrices) bound = Math.max(bound, boundOf(next, inputTokens, outputTokens, asked, media));
   return bound;
 }
 
-function boundOf(price: Price, inputTokens: number, outputTokens: number, asked?: AskedAddOns): Microcredits {
-  const { input, output, fees } = dearestRates(price, inputTokens, asked);
+function boundOf(
+  price: Price,
+  inputTokens: number,
+  outputTokens: number,
+  asked: AskedAddOns | undefined,
+  media: number,
+): Microcredits {
+  const { input, output, fees } = dearestRates(price, inputTokens, asked, media);
   const sum = fees + inputTokens * input + outputTokens * output;
   const bound =
     sum <= Number.MAX_SAFE_INTEGER
       ? ceilDivided(sum, price.divisor)
       : ceilDividedExactly([1, fees, inputTokens, input, outputTokens, output], price.divisor);
   const other = askedTier(price, asked);
-  return other === undefined ? bound : Math.max(bound, boundOf(other, inputTokens, outputTokens, asked));
+  return other === undefined ? bound : Math.max(bound, boundOf(other, inputTokens, outputTokens, asked, media));
 }
 
 const askedTier = ({ tiers }: Price, asked: AskedAddOns | undefined): Price | undefined =>
@@ -284,23 +299,42 @@ const askedTier = ({ tiers }: Price, asked: AskedAddOns | undefined): Price | un
 /**
  * Returns the most output tokens whose worst-case cost, together with `inputTokens`, is at most `amount`; -1 if even the input costs more.
  * `outputWithin` does not round on the way, so the smallest sufficient amount is sufficient.
+ * @param media as for `costBound`
  */
-export function outputWithin(priced: Priced, inputTokens: number, amount: Microcredits, asked?: AskedAddOns): number {
+export function outputWithin(
+  priced: Priced,
+  inputTokens: number,
+  amount: Microcredits,
+  asked?: AskedAddOns,
+  media = ALL_MEDIA,
+): number {
   const { price, nextPrices } = priced;
-  let output = withinOf(price, inputTokens, amount, asked);
+  let output = withinOf(price, inputTokens, amount, asked, media);
   if (nextPrices === undefined) return output;
-  for (const next of nextPrices) output = Math.min(output, withinOf(next, inputTokens, amount, asked));
+  for (const next of nextPrices) output = Math.min(output, withinOf(next, inputTokens, amount, asked, media));
   return output;
 }
 
-function withinOf(price: Price, inputTokens: number, amount: Microcredits, asked: AskedAddOns | undefined): number {
-  const own = withinTier(price, inputTokens, amount, asked);
+function withinOf(
+  price: Price,
+  inputTokens: number,
+  amount: Microcredits,
+  asked: AskedAddOns | undefined,
+  media: number,
+): number {
+  const own = withinTier(price, inputTokens, amount, asked, media);
   const other = askedTier(price, asked);
-  return other === undefined ? own : Math.min(own, withinTier(other, inputTokens, amount, asked));
+  return other === undefined ? own : Math.min(own, withinTier(other, inputTokens, amount, asked, media));
 }
 
-function withinTier(price: Price, inputTokens: number, amount: Microcredits, asked: AskedAddOns | undefined): number {
-  const { input, output, fees } = dearestRates(price, inputTokens, asked);
+function withinTier(
+  price: Price,
+  inputTokens: number,
+  amount: Microcredits,
+  asked: AskedAddOns | undefined,
+  media: number,
+): number {
+  const { input, output, fees } = dearestRates(price, inputTokens, asked, media);
   const affords = amount * price.divisor;
   const spent = fees + inputTokens * input;
   if (affords <= Number.MAX_SAFE_INTEGER && spent <= Number.MAX_SAFE_INTEGER) {
@@ -324,11 +358,16 @@ interface DearestRates {
  * Returns the most expensive rates over all price lines that may bill up to `inputTokens`. The fees stay far below 2^53, because a tool use
  * costs cents.
  */
-function dearestRates({ lines }: Price, inputTokens: number, asked: AskedAddOns | undefined): DearestRates {
+function dearestRates(
+  { lines }: Price,
+  inputTokens: number,
+  asked: AskedAddOns | undefined,
+  media: number,
+): DearestRates {
   let [input, output, fees] = [0, 0, 0];
   for (let at = 0; at < lines.length && (at === 0 || lines[at]!.overInputTokens < inputTokens); at++) {
     const line = lines[at]!;
-    input = Math.max(input, line.inputMost);
+    input = Math.max(input, line.inputMost[media]!);
     output = Math.max(output, line.outputMost);
     fees = Math.max(fees, line.request);
     if (asked === undefined) continue;

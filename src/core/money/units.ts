@@ -1,3 +1,8 @@
+type Medium = 'audio' | 'image';
+/** The bit of each kind of media that the input of a request can have. */
+export const MEDIA_BITS: Readonly<Record<Medium, number>> = { audio: 1, image: 2 };
+export const ALL_MEDIA = Object.values(MEDIA_BITS).reduce((all, bit) => all | bit, 0);
+
 /**
  * The units that providers bill. A bill is a list of unit and amount, a price a list of unit and rate. Each unit is stated once: prices, costs,
  * bounds, the journal, receipts, exports, metrics, the console and the documentation follow from the table.
@@ -12,6 +17,8 @@ interface UnitRow {
    * `ttl`: the mark of a prefix that asks for it. `what`: what a refusal names.
    */
   readonly asked?: { readonly ttl: string; readonly what: string };
+  /** The unit occurs only in requests with this kind of media. */
+  readonly media?: Medium;
   /** The figure of the dialects, logs and traces that includes the unit. */
   readonly figure?: 'cache_read' | 'cache_write';
   /** The unit in receipts and the console. */
@@ -72,6 +79,7 @@ const TABLE = {
   audio_input: {
     side: 'input',
     rateOf: 'input',
+    media: 'audio',
     label: 'Audio input',
     metric: 'input_audio',
     price: ['USD per 1M input tokens of audio. Default: `input`.', 2.5],
@@ -79,6 +87,7 @@ const TABLE = {
   image_input: {
     side: 'input',
     rateOf: 'input',
+    media: 'image',
     label: 'Image input',
     metric: 'input_image',
     price: ['USD per 1M input tokens of images. Default: `input`.', 0.5],

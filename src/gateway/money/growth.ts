@@ -8,7 +8,7 @@ import type { Runtime } from '../../policy/runtime/runtime.ts';
 import { type RankedUpstream, type Upstream, upstreamAt } from '../../policy/runtime/upstream.ts';
 import { affordableCap, capWithin, outputCap, taskOf, usefulOutput } from '../../routing/estimate.ts';
 import { expectedOutput } from '../../routing/expected-length.ts';
-import { inputBound } from '../../routing/input-tokens.ts';
+import { inputBound, mediaOf } from '../../routing/input-tokens.ts';
 import { passesExtras } from './extras.ts';
 import { firstTranche, leastTranche, marginOf, type TrancheTerms } from './tranches.ts';
 
@@ -67,6 +67,7 @@ export function trancheTerms(
     declared: billing,
     priced: endpoint,
     inputMax,
+    media: mediaOf(facts),
     choices: facts.choices,
     outputMax: ranked.outputCap * facts.choices,
     useful: usefulOutput(model, facts, taskOf(facts, snapshot)) * facts.choices,

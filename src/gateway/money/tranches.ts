@@ -17,6 +17,8 @@ export interface TrancheTerms {
   readonly priced: Priced;
   /** The upper bound of the request's input tokens. */
   readonly inputMax: number;
+  /** The bits of the media that the input can have. */
+  readonly media: number;
   readonly outputMax: number;
   readonly choices: number;
   /** The usual length of an answer of this kind, in tokens. */
@@ -35,8 +37,8 @@ export function marginOf({ marginTokens, marginMs }: StoppedBilling, tokensPerSe
 }
 
 /** Returns the number of output tokens that the money `left` pays for in addition to the input. */
-export function paidOutput({ priced, inputMax, outputMax }: TrancheTerms, left: Microcredits): number {
-  return Math.min(outputMax, Math.max(0, outputWithin(priced, inputMax, left)));
+export function paidOutput({ priced, inputMax, outputMax, media }: TrancheTerms, left: Microcredits): number {
+  return Math.min(outputMax, Math.max(0, outputWithin(priced, inputMax, left, undefined, media)));
 }
 
 /**
@@ -47,8 +49,8 @@ const neededOutput = ({ outputMax, margin }: TrancheTerms, counted: number): num
   Math.min(outputMax, counted + 2 * margin);
 
 /** Returns the cost of the input and of `output` tokens. */
-const costTo = ({ priced, inputMax }: TrancheTerms, output: number): Microcredits =>
-  costBound(priced, inputMax, output);
+const costTo = ({ priced, inputMax, media }: TrancheTerms, output: number): Microcredits =>
+  costBound(priced, inputMax, output, undefined, media);
 
 /** Returns the cost of the whole worst case. */
 export const wholeTranche = (terms: TrancheTerms): Microcredits => costTo(terms, terms.outputMax);

@@ -15,6 +15,7 @@ const TERMS = {
   declared: DECLARED,
   priced: { price: PRICE },
   inputMax: 10,
+  media: 0,
   outputMax: 10_000_000,
   choices: 1,
   expected: 100,

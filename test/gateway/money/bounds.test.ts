@@ -192,6 +192,12 @@ const seen = { refused: 0, raised: 0, passedOver: 0, beyond: 0 };
 type Worst = typeof worstCase;
 type Plan = typeof plans extends fc.Arbitrary<infer T> ? T : never;
 
+/** Leaves out the parts of a usage that need media which the request does not have: it never has audio. */
+const possible = ({ parts, ...rest }: UsedShares, { images }: Asked): UsedShares => ({
+  ...rest,
+  parts: { ...parts, audio_input: 0, ...(images === 0 && { image_input: 0 }) },
+});
+
 /** Carries out a decision as an exchange does, one endpoint after the other. Each endpoint uses something. */
 function play(from: PolicySnapshot, asked: Asked, plan: Plan, worst: Worst) {
   const known = factsOf(asked);
@@ -216,7 +222,7 @@ function play(from: PolicySnapshot, asked: Asked, plan: Plan, worst: Worst) {
       if (raised !== reservation) seen[raised ? 'raised' : 'passedOver']++;
       if (!raised) continue;
       const { used, beyond } = step;
-      const usage = usageOf(used, promptMax(asked) * beyond, outputCap * asked.choices * beyond);
+      const usage = usageOf(possible(used, asked), promptMax(asked) * beyond, outputCap * asked.choices * beyond);
       const posted = post(raised, costAnew(price, usage));
       reservation = posted.next;
       overrun += posted.excess;
@@ -244,6 +250,36 @@ test('whatever upstreams report, a request never costs more than its budget_limi
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(runs / 100);
   proved('random prices, prompts, caps, limits and usages: no request above its limit, no overrun within the bound');
 }, 3_600_000);
+
+test('the rate of a medium counts only in requests that can have the medium', () => {
+  const price: Price = {
+    lines: [priceLine(0, { input: 1, image_input: 10, audio_input: 100, output: 0 })],
+    divisor: 1,
+  };
+  const figures = {
+    imageTokensMax: 0,
+    audioTokensPerSecondMax: 0,
+    pageTokensMax: 0,
+    pagesMax: [{ request: 1, file: null }],
+  };
+  const one = model('m', {
+    ...figures,
+    contextWindow: 7,
+    endpoints: [{ provider: 'p', upstream: 'u', regions: [], price }],
+  });
+  const rate = (stated: Parameters<typeof facts>[0]) =>
+    worstCase({ price }, one, facts({ inputTokensMax: 7, ...stated }), 0) / 7;
+  const tool = { units: [], toolUses: { search: 1 }, rereadings: 1, unpriced: [] };
+  expect(rate({})).toBe(1);
+  expect(rate({ images: 1 })).toBe(10);
+  expect(rate({ pdfs: 1 })).toBe(10);
+  expect(rate({ audioBytes: 1 })).toBe(100);
+  expect(rate({ images: 1, audioBytes: 1 })).toBe(100);
+  expect(rate({ unboundedMedia: 1, inputTokensMax: 0 })).toBeGreaterThan(10);
+  expect(rate({ thread: { model: 'm', endpoints: [0], tokens: 7 } })).toBe(100);
+  expect(rate({ addOns: { ...tool, rereadings: 0 } })).toBe(1);
+  expect(rate({ addOns: tool })).toBe(2 * 100);
+});
 
 const forgetful: Readonly<Record<string, Worst>> = {
   'one choice alone': (price, one, known, cap) => worstCase(price, one, { ...known, choices: 1 }, cap),

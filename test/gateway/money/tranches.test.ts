@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../../src/contract/parts.ts';
 import { costBound, type Price, priceLine } from '../../../src/core/money/price.ts';
+import { ALL_MEDIA } from '../../../src/core/money/units.ts';
 import { plainUsage } from '../../../src/core/money/usage.ts';
 import * as rules from '../../../src/gateway/money/tranches.ts';
 import { tries } from '../../deep/effort.ts';
@@ -22,6 +23,7 @@ const answers = fc.record({
     declared: fc.constant(STOPS),
     priced: prices.map((price) => ({ price })),
     inputMax: fc.nat(500),
+    media: fc.constant(ALL_MEDIA),
     choices: fc.constant(1),
     outputMax: fc.integer({ min: 1, max: 2_000 }),
     expected: fc.integer({ min: 1, max: 600 }),
@@ -107,6 +109,7 @@ describe('an answer whose hold grows in tranches', () => {
       declared: STOPS,
       priced: { price },
       inputMax: 100,
+      media: 0,
       choices: 1,
       outputMax: 4_000,
       expected: 400,
