@@ -28,6 +28,8 @@ const responseWith = (longWritten: number) => ({
   },
 });
 
+const RATES = 'cache_write: 1.25, cache_write_1h: 2, cache_write_12h: 2.5';
+const LONG_RATES = 'cache_write: 1.25, cache_write_1h: 3, cache_write_12h: 2.5';
 let longWritten = 0;
 let upstream: OwnServer;
 let box: Signalbox;
@@ -37,9 +39,18 @@ beforeAll(async () => {
   upstream = startOwnServer(({ url }) => Response.json(url.endsWith('/responses') ? responseWith(longWritten) : CHAT));
   const policy = testPolicy(
     { own: { url: upstream.url, adapter: 'openai' } },
-    { priced: { endpoints: ['own'], price: { input: 1, output: 5 } }, bare: { endpoints: ['own'] } },
+    {
+      priced: { endpoints: ['own'], price: { input: 1, output: 5 } },
+      tiered: { endpoints: ['own'], price: { input: 1, output: 4 } },
+      bare: { endpoints: ['own'] },
+    },
     'budgets:\n  - { name: purse, each: key, limit_credits: 5000, window: total }\n',
-  ).replace('output: 5,', 'output: 5, cache_write: 1.25, cache_write_1h: 2, cache_write_12h: 2.5,');
+  )
+    .replace('output: 5,', `output: 5, ${RATES},`)
+    .replace(
+      'output: 4,',
+      `output: 4, ${RATES}, tiers: [{ over_input_tokens: 500, input: 1, output: 5, ${LONG_RATES} }],`,
+    );
   box = await startSignalbox({ policy, env: UPSTREAM_ENV });
   key = await box.makeKey();
 });
@@ -87,6 +98,11 @@ describe('tokens written to the cache', () => {
     expect(answer.platform?.credits_consumed).toBe(costOf(600 * rate));
     // The caller gets the provider's figures.
     expect(answer.usage.prompt_tokens_details).toEqual({ cached_tokens: 0, cache_write_tokens: 600 });
+  });
+
+  test('the prices of long prompts decide which TTL is the most expensive one of a long prompt', async () => {
+    const answer = Object(await (await chat({ ...FOR_AN_HOUR, ...FOR_12_HOURS }, { model: 'tiered' })).json());
+    expect(answer.platform?.credits_consumed).toBe(costOf(600 * 3));
   });
 
   test.each([600, 200, 0])('responses bill them as the provider divides them: %d for 12 hours', async (long) => {

@@ -223,19 +223,22 @@ function pairsOf(line: PriceLine, { inputTokens, outputTokens, units = {} }: Usa
   return [...pairs, input, line.input, output, line.output];
 }
 
-/**
- * Returns the most expensive unit for tokens that a request lets its provider write to the cache, if the provider does not divide them by
- * TTL; null if that is `cache_write`.
- */
-export function undividedUnit({ lines: [line] }: Price, { units }: AskedAddOns): Unit | null {
-  let most = rateOf(line, 'cache_write');
-  let dearest: Unit | null = null;
-  for (const unit of units) {
-    if (UNITS[unit].figure !== 'cache_write' || rateOf(line, unit) <= most) continue;
-    most = rateOf(line, unit);
-    dearest = unit;
-  }
-  return dearest;
+/** Returns the unit of the tokens that a provider wrote to its cache and does not divide by TTL; null if that is `cache_write`. */
+export type UndividedUnit = (inputTokens: number) => Unit | null;
+
+/** Makes the function for a request: the unit is the most expensive one that the request lets its provider write. */
+export function undividedUnit(price: Price, { units }: AskedAddOns): UndividedUnit {
+  return (inputTokens) => {
+    const line = lineFor(price, inputTokens);
+    let most = rateOf(line, 'cache_write');
+    let dearest: Unit | null = null;
+    for (const unit of units) {
+      if (UNITS[unit].figure !== 'cache_write' || rateOf(line, unit) <= most) continue;
+      most = rateOf(line, unit);
+      dearest = unit;
+    }
+    return dearest;
+  };
 }
 
 /** Whether a price covers everything that a request allows its service to bill. */

@@ -1,5 +1,5 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
-import type { Unit } from '../../core/money/units.ts';
+import type { UndividedUnit } from '../../core/money/price.ts';
 import { dividedUsage, isImpossible, isPlausible, plainUsage, type Usage } from '../../core/money/usage.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
 import type { Facts } from '../../core/request/facts.ts';
@@ -54,14 +54,14 @@ export class Meter {
   /** The mark of the answer, which is created when it is first read. */
   #mark: AnswerMark | null = null;
   readonly #isStream: boolean;
-  readonly #undivided: Unit | null;
+  readonly #undivided: UndividedUnit | null;
 
   /**
    * @param isStream whether the answer comes in many batches. Each batch of such an answer is released at once, because a reader may stop
    * after any batch.
-   * @param undivided the unit of tokens written to the cache that the upstream does not divide by TTL; null for `cache_write`
+   * @param undivided null if tokens written to the cache are always `cache_write`
    */
-  constructor(isStream: boolean, undivided: Unit | null) {
+  constructor(isStream: boolean, undivided: UndividedUnit | null) {
     this.#isStream = isStream;
     this.#undivided = undivided;
   }
@@ -74,7 +74,8 @@ export class Meter {
     for (const part of parts) {
       if (part.type === 'usage') {
         if (isPlausible(part.usage)) {
-          this.reported = this.#undivided === null ? part.usage : dividedUsage(part.usage, this.#undivided);
+          this.reported =
+            this.#undivided === null ? part.usage : dividedUsage(part.usage, this.#undivided(part.usage.inputTokens));
           this.impossible = null;
           this.isOutdated = false;
         } else this.impossible = part.usage;

@@ -77,7 +77,10 @@ function policyValueOf(node: ConfigNode, isBlock: boolean): PolicyValue {
       : node.text;
   }
   const fields = [...node.entries].map(([key, inner]) => field(key, policyValueOf(inner, false)));
-  return { ...block(...fields), isFlow: !(isBlock && ['tiers', 'hours', 'later'].some((key) => node.entries.has(key))) };
+  return {
+    ...block(...fields),
+    isFlow: !(isBlock && ['tiers', 'hours', 'later'].some((key) => node.entries.has(key))),
+  };
 }
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
