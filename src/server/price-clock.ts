@@ -2,7 +2,7 @@ import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Timer, Timers } from '../core/time/timers.ts';
 
 /** How often the clock is read while a change of prices is awaited, because a computer that slept may have missed the change, ms. */
-const CHECK_MS = 30_000;
+export const PRICE_CHECK_MS = 30_000;
 /** When a change of prices that failed is tried again, ms. */
 const RETRY_MS = 1_000;
 
@@ -31,7 +31,7 @@ export class PriceClock {
     if (prices === null || prices.until === Number.POSITIVE_INFINITY) return;
     const { timers, now, renew, active } = this.#options;
     const left = Math.max(prices.until - now(), RETRY_MS);
-    this.#next = timers.after(Math.min(left, CHECK_MS), async () => {
+    this.#next = timers.after(Math.min(left, PRICE_CHECK_MS), async () => {
       await renew();
       this.follow(active());
     });

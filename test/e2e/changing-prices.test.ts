@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Timers } from '../../src/core/time/timers.ts';
+import { processTimers } from '../../src/host/telemetry/process-timers.ts';
+import { PRICE_CHECK_MS } from '../../src/server/price-clock.ts';
 import { type OwnServer, startOwnServer } from '../support/own-server.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
@@ -14,6 +17,11 @@ const answer = {
   ...{ id: 'up', object: 'chat.completion', created: 1, model: 'm' },
   choices: [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 100, completion_tokens: 100, total_tokens: 200 },
+};
+/** Changes of prices are looked for a hundred times a second; all other timers have their normal intervals. */
+const quick: Timers = {
+  ...processTimers,
+  after: (ms, run) => processTimers.after(ms === PRICE_CHECK_MS ? 10 : ms, run),
 };
 let now = EARLY;
 /** Moves the clock while the provider answers. */
@@ -48,7 +56,7 @@ beforeAll(async () => {
     ['begun', `billed_at: start, ${rises}`],
     ['weekend', atWeekends],
   ].reduce((text, [model = '', keys = '']) => withPrice(text, model, keys), policy);
-  box = await startSignalbox({ policy: withRise, env: UPSTREAM_ENV, now: () => now, clock: () => now });
+  box = await startSignalbox({ policy: withRise, env: UPSTREAM_ENV, timers: quick, now: () => now, clock: () => now });
 });
 afterAll(async () => {
   await box.stop();
@@ -65,6 +73,10 @@ async function ask(model: string, more: Readonly<Record<string, unknown>> = {}) 
   return { ...body, status: response.status, id: response.headers.get('x-signalbox-decision-id') };
 }
 const chargedFor = async (model: string): Promise<number> => (await ask(model)).platform.credits_consumed;
+/** Waits until the catalog shows a price. No request for a model is sent. */
+async function shown(model: string, price: string): Promise<void> {
+  while ((await priceOf(model)) !== price) await Bun.sleep(5);
+}
 const priceOf = async (model: string): Promise<unknown> => {
   const { data } = (await (await box.get('/admin/models')).json()) as {
     readonly data: readonly { readonly id: string; readonly platform?: unknown; readonly price?: unknown }[];
@@ -122,6 +134,12 @@ describe('a price that changes while the server runs', () => {
       now = CHANGE + 2 * DAY;
     };
     expect(await chargedFor('weekend')).toBe(0.2);
+  });
+
+  test('applies without any request, also if the computer has slept over it', async () => {
+    await shown('weekend', '1');
+    now = CHANGE + 7 * DAY;
+    await shown('weekend', '0.5');
   });
 
   test('leaves books whose charges the audit computes again, and whose bills name the moment', async () => {

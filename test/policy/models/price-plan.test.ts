@@ -93,10 +93,13 @@ models:
     deadlines: { total_ms: ${TOTAL_MS} }
 `;
 
-function endpointOf(price: string, at: number | null): Endpoint & { readonly until: number } {
+function endpointOf(price: string, at: number | null, more = ''): Endpoint & { readonly until: number } {
   const context = { ...createRegistry(shipped), env: { get: () => undefined }, revisionOf: () => 'r' };
   const pricedAt = at === null ? null : { at, hashOf: (text: string) => text };
-  const { snapshot, diagnostics } = loadPolicy([{ path: 'p.yaml', text: policyOf(price) }], { ...context, pricedAt });
+  const { snapshot, diagnostics } = loadPolicy([{ path: 'p.yaml', text: `${policyOf(price)}${more}` }], {
+    ...context,
+    pricedAt,
+  });
   if (!snapshot) throw new Error(JSON.stringify(diagnostics));
   return { ...snapshot.models[0]!.endpoints[0], until: snapshot.prices?.until ?? Number.POSITIVE_INFINITY };
 }
@@ -217,6 +220,24 @@ describe('a price that changes with time', () => {
   test('the law detects a hold that counts only the price of now', () => {
     const law = holdLaw(({ nextPrices: _, ...endpoint }) => endpoint);
     expect(fc.check(law, { numRuns: 3_000, seed, endOnFailure: true }).failed).toBe(true);
+  });
+
+  test('is held for from its quote on, which can be accepted until its end', () => {
+    const rises = `{ input: 1, output: 1, until: "${momentIn(START, 0).text}", later: [{ input: 3, output: 3 }] }`;
+    const before = START - 50 * MINUTE;
+    const payments = `payments:
+  x402:
+    enabled: true
+    quote: { ttl_seconds: 3600 }
+    networks:
+      - id: eip155:31337
+        asset: { address: "0x8617E340B3D01FA5F11F306F4090FD50E238070D", name: Test }
+        pay_to: "0x52908400098527886E0F7030069857D2E4169EE7"
+        rpc_urls_env: NODES
+        facilitator: { mode: local, private_key_env: GAS_KEY }
+`;
+    expect(endpointOf(rises, before, payments).nextPrices).toHaveLength(1);
+    expect(endpointOf(rises, before).nextPrices).toBeUndefined();
   });
 
   test('costs the dearer of its start and its end, unless the policy states which of them is billed', () => {
