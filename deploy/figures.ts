@@ -15,8 +15,9 @@ import { readBundle } from '../src/policy/runtime/source.ts';
 export async function staleFigures(root: string, day: string): Promise<readonly string[]> {
   const { files } = await readBundle(join(root, 'policies'));
   const { policy } = await parseFiles(files, null);
+  const { drafts: models, wildcards } = policy.drafts.models;
   const report = new Report();
-  reviewFigures(policy, { today: day, facts: await loadFacts() }, report);
+  reviewFigures({ models, wildcards }, { today: day, facts: await loadFacts() }, report);
   return report.found.filter(({ code }) => code === 'stale-figure').map(({ message }) => message);
 }
 

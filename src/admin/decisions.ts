@@ -362,7 +362,7 @@ export const DECISION_OPERATIONS = [
     async run({ gateway, sightOf }, { by, id }) {
       const sight = sightOf(by);
       const explanation = await explainDecision(by, gateway, id, sight);
-      return shownDecision(explanation, sight, gateway.lease().snapshot.traceUrl);
+      return shownDecision(explanation, sight, gateway.lease().snapshot.console.traceUrl);
     },
   }),
   operation({

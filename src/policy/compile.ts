@@ -1,11 +1,9 @@
 import type { PluginMaps } from '../contract/kinds.ts';
 import { slotCount } from '../core/decision/readings.ts';
 import { servesChats } from '../core/kinds/operations.ts';
-import type { LedgerState } from '../core/money/budget.ts';
-import type { TeamNames } from '../core/people/people.ts';
 import type { FoundModels } from '../core/policy/found-models.ts';
 import { languageSupport } from '../core/policy/language-support.ts';
-import type { GatewayPolicy, PolicySnapshot, Selector } from '../core/policy/snapshot.ts';
+import type { PolicySnapshot, Selector } from '../core/policy/snapshot.ts';
 import { dependsOnIntent } from './cel/intent.ts';
 import { draftFound, judgeFound, withChoices } from './compiled/found.ts';
 import { priceFound } from './compiled/found-prices.ts';
@@ -13,9 +11,12 @@ import { reviewImages } from './compiled/images.ts';
 import { atMoment, type BuildMoment, buildMoment, type PricedAt } from './compiled/moment.ts';
 import { reviewSmallBudgets } from './compiled/small-budgets.ts';
 import { compileWildcards } from './compiled/wildcard-models.ts';
+import type { Environment } from './define/environment.ts';
+import type { Installation } from './define/installation.ts';
+import { type AnySection, type DraftReader, draftsIn, resultsIn, type SectionContext } from './define/section.ts';
 import { createChecker } from './expressions/expressions.ts';
 import type { KnownLabels } from './expressions/misspelt-values.ts';
-import { checkLedgerState } from './ledger-state.ts';
+import { type Drafts, LANGUAGE, type Results } from './language.ts';
 import {
   type Availability,
   environmentFacts,
@@ -23,26 +24,33 @@ import {
   reportNoProvider,
   selectAvailable,
 } from './models/availability.ts';
-import { allowedBySpace, checkSelectorSpaces } from './models/embeddings.ts';
+import { BASELINE } from './models/baseline.ts';
+import { MODELS } from './models/catalog.ts';
+import { vectorsOf } from './models/embeddings.ts';
 import { reviewFigure } from './models/figures.ts';
-import { checkAdapters } from './models/operations.ts';
+import type { ModelDraft } from './models/models.ts';
 import type { PublicFigures } from './models/wildcard-names.ts';
-import { servable } from './models/wildcards.ts';
-import { compileAliases } from './parsed/aliases.ts';
-import { withLadders } from './parsed/ladders.ts';
-import type { ParsedPolicy, PolicySettings } from './parsed/parsed.ts';
-import { compileSections } from './parsed/sections.ts';
-import { compileSelectors } from './parsed/selectors.ts';
-import { reviewTeams } from './people/people.ts';
-import { reviewReplacedTeams } from './people/team-renames.ts';
-import { type LoadedPlugin, withOwnPlugins } from './providers/plugins.ts';
-import { cachedTokensMin, compileProvider, type Environment } from './providers/providers.ts';
+import { servable, type WildcardDraft } from './models/wildcards.ts';
+import type { ParsedPolicy } from './parse.ts';
+import { TEAMS } from './people/people.ts';
+import { type LoadedPlugin, PLUGINS, withOwnPlugins } from './providers/plugins.ts';
+import { cachedTokensMin, PROVIDERS } from './providers/providers.ts';
 import type { Diagnostic, DiagnosticCode } from './report/diagnostics.ts';
 import { deepFreeze } from './report/freeze.ts';
 import { Report } from './report/report.ts';
 import { inSteps } from './report/steps.ts';
-import { type CheckedRules, type CompiledRules, checkRules, compileRules } from './rules/rules.ts';
-import { checkLimit, compileBudget } from './sections/limits.ts';
+import { CONSTRAINTS } from './rules/constraints.ts';
+import { PREFERENCES } from './rules/preferences.ts';
+import { type CheckedRules, type CompiledRules, compileRules } from './rules/rules.ts';
+import { camelKeys } from './schema/camel-keys.ts';
+import { BUDGETS, compileBudget } from './sections/budgets.ts';
+import { CREDITS } from './sections/credits.ts';
+import { TASKS } from './sections/tasks.ts';
+import { ALIAS_PATTERNS, UNSTATED_LANGUAGES } from './sections/values.ts';
+import { compileAliases } from './selectors/aliases.ts';
+import { withLadders } from './selectors/ladders.ts';
+import { SELECTORS } from './selectors/selectors.ts';
+import { allowedBySpace, checkSelectorSpaces } from './selectors/spaces.ts';
 
 /** A compiled policy without its revision, and the effects of the environment on that revision. */
 interface CompiledPolicy {
@@ -50,11 +58,8 @@ interface CompiledPolicy {
   readonly environment: readonly (readonly unknown[])[];
 }
 
-/** Settings that a server reads when it starts and keeps until it ends. */
-export type StartSettings = Pick<GatewayPolicy, 'socketBytesMax'>;
-
 /** The environment in which a policy is compiled: installed plugins by name, environment variables and more. */
-export interface LoadContext extends PluginMaps {
+export interface LoadContext extends PluginMaps, Installation {
   /**
    * Hashes a text: the policy's files and the effects of the environment (providers whose variables are not set, active addresses). The
    * hashed text contains no secret.
@@ -68,8 +73,6 @@ export interface LoadContext extends PluginMaps {
   readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
   /** Maps each specifier to the first file of the plugin's code outside the policy folder, relative to that folder. */
   readonly outside?: ReadonlyMap<string, string>;
-  /** The current day, such as `2026-10-07`. The current day turns on warnings about old or unverified figures and misspelt languages. */
-  readonly today?: string;
   /** Whether only figures of models that can serve in this environment are reviewed. */
   readonly onlyServing?: boolean;
   /** Public figures of models, for policies with wildcards. Without public figures, no model of a wildcard has figures. */
@@ -78,19 +81,8 @@ export interface LoadContext extends PluginMaps {
   readonly found?: FoundModels | null;
   /** The moment whose prices apply. Without it, each price is as the policy states it first: without hours, and before its end. */
   readonly pricedAt?: PricedAt | null;
-  /** The existing ledger. If `ledger` is given, the policy must be compatible with the ledger. */
-  readonly ledger?: LedgerState;
   /** Labels of the existing keys. Without `labels`, only the labels in the policy's test cases are known. */
   readonly labels?: KnownLabels;
-  /**
-   * The teams in the store. The policy can name these teams, and must not declare a team that the API manages. `teams` is null if the teams
-   * in the store are not known.
-   */
-  readonly teams?: TeamNames | null;
-  /** IDs of the teams with active keys. Without `teamsWithKeys`, Signalbox does not warn about teams that the policy no longer declares. */
-  readonly teamsWithKeys?: ReadonlySet<string>;
-  /** The settings that the running server keeps. If `started` is given, a policy with other values gets a warning. */
-  readonly started?: StartSettings;
 }
 
 export interface LoadResult {
@@ -128,108 +120,99 @@ export function* compileSteps(parsed: ParsedPolicy, context: LoadContext): Gener
  * is wrong.
  */
 function* compile(
-  stated: ParsedPolicy,
-  {
-    env,
-    plugins,
-    outside,
-    today,
-    onlyServing = false,
-    facts = null,
-    found = null,
-    pricedAt = null,
-    ledger,
-    labels,
-    teams = null,
-    teamsWithKeys,
-    started,
-    ...installed
-  }: LoadContext,
+  parsed: ParsedPolicy,
+  context: LoadContext,
   report: Report,
 ): Generator<undefined, CompiledPolicy | null> {
-  const plugged = withOwnPlugins(stated.plugins, installed, { loaded: plugins, outside }, report);
-  const { settings, credit } = stated;
-  const scope = { env, report, providers: plugged.providers, isReviewed: today !== undefined };
-  const setups = yield* inSteps(stated.providers, (one) => compileProvider(one, scope));
-  const states = new Map(setups.map((setup) => [setup.name, setup]));
-  const serving = new Map(setups.filter(({ unset }) => unset.length === 0).map((setup) => [setup.name, setup]));
+  const { env, plugins: loaded, outside, today, onlyServing = false, facts = null, found = null } = context;
+  const { labels = NO_LABELS, teams = null, pricedAt = null } = context;
+  const stated = draftsIn(parsed.drafts);
+  const plugins = withOwnPlugins(stated(PLUGINS), context, { loaded, outside }, report);
+  const check = createChecker({ files: parsed.files, of: stated, labels, teams, facts }, report);
+  const own = yield* compileSections({ check, env, plugins, installation: context, report, of: stated });
+  const made = resultsIn(own);
+  const setups = made(PROVIDERS);
+  const serving = new Map([...setups].filter(([, { unset }]) => unset.length === 0));
   const moment = pricedAt === null ? null : buildMoment(stated, pricedAt, { facts, serving });
-  const parsed = withPrices(stated, moment);
-  const prices = priceFound({ parsed, setups: states, found }, report);
-  const { strategies } = plugged;
-  const selectors = yield* compileSelectors(parsed.selectors, strategies, report);
-  checkAdapters(parsed.models, states, report);
-  const vectors = parsed.models.flatMap(({ vectors }) => vectors ?? []);
-  if (parsed.hasSoundModels) checkSelectorSpaces(parsed.selectors, vectors, null, report);
-  yield;
-  const check = createChecker(parsed, { labels: labels ?? NO_LABELS, teams, facts }, report);
-  const programs = yield* checkRules(parsed, check, report);
-  const budgets = yield* inSteps(parsed.budgets, (one) => checkLimit(one, 'budget', check, report));
-  const own = yield* compileSections(parsed.own, { check, env, guards: plugged.guards, report });
-  yield* inSteps(parsed.sentNames, (one) => check.sent(one));
-  check.metered(parsed.meteredLabel);
-  checkState(parsed, { ledger, teams, started }, report);
+  const of = draftsIn(withPrices(parsed.drafts, moment));
+  const { drafts: declared, wildcards: openNames, isSound } = of(MODELS);
+  const prices = priceFound({ of, setups, found }, report);
+  const programs = {
+    constraints: made(CONSTRAINTS),
+    preferences: made(PREFERENCES),
+    filters: made(SELECTORS).filters,
+  };
   if (today !== undefined) {
-    if (!onlyServing) reviewFigures(parsed, { today, facts }, report);
+    if (!onlyServing) reviewFigures({ models: declared, wildcards: openNames }, { today, facts }, report);
     check.teams.review();
-    if (teams && teamsWithKeys) reviewReplacedTeams(parsed.people.teams, teams, teamsWithKeys, report);
   }
   // `compile` checks whether anything can be served only if the policy is otherwise valid.
-  if (report.failed || !settings || !credit) {
-    if (parsed.hasSoundModels) yield* evaluateSoundRules(parsed, programs, report);
+  if (report.failed) {
+    if (isSound) yield* evaluateSoundRules({ of, drafts: declared }, programs, report);
     return null;
   }
-  const drafts = yield* narrowCapabilities(parsed.models, states, report);
-  const discovered = draftFound(found, { parsed, setups: states, prices, usdPerCredit: credit.usd });
-  const finds = yield* narrowCapabilities(atMoment(discovered.drafts, moment), states, report);
-  const all = selectAvailable(states, [...drafts, ...finds], parsed.wildcards, found?.used);
-  const models = withChoices(all.models, found, states);
+  const drafts = yield* narrowCapabilities(declared, setups, report);
+  const discovered = draftFound(found, { of, start: parsed.start, setups, prices });
+  const finds = yield* narrowCapabilities(atMoment(discovered.drafts, moment), setups, report);
+  const all = selectAvailable(setups, [...drafts, ...finds], openNames, found?.used);
+  const models = withChoices(all.models, found, setups);
   const available = { ...all, models, leftOut: [...all.leftOut, ...discovered.leftOut] };
-  const wildcards = compileWildcards(parsed.wildcards, {
-    ...{ parsed, rules: programs, setups: states, prices, serving: available.providers, facts },
-    ...{ usdPerCredit: credit.usd, firstSlot: slotCount(models), moment },
+  const wildcards = compileWildcards({
+    ...{ of, rules: programs, setups, prices, serving: available.providers, facts },
+    ...{ firstSlot: slotCount(models), moment },
   });
   const mayFind = available.providers.values().some(({ discover }) => discover !== undefined);
   const hasNone = models.length === 0 && !wildcards?.patterns.length && !mayFind;
-  if (hasNone) reportNoProvider(states, parsed.providersPlace, report);
-  if (today !== undefined) reviewImages(models, parsed, report);
-  checkSelectorSpaces(parsed.selectors, vectors, models, report);
+  if (hasNone) reportNoProvider(setups, of(PROVIDERS).place, report);
+  if (today !== undefined) reviewImages(models, of, report);
+  checkSelectorSpaces(of(SELECTORS).named, vectorsOf(declared), models, report);
   yield;
-  const rules = yield* compileRules({ ...parsed, models: drafts }, programs, available, report);
-  judgeFound(models, finds, rules, programs, parsed);
-  const filtered = selectors.map((one) => ({
+  const rules = yield* compileRules({ of, drafts }, programs, available, report);
+  judgeFound(models, finds, rules, programs, of(TASKS));
+  const selectors = made(SELECTORS).drafts.map((one) => ({
     ...one,
     allows: allowedBySpace(one.vectorSpace, rules.filters.get(one.name) ?? null, models),
   }));
   if (today !== undefined) {
-    if (onlyServing) reviewFigures(servingIn(parsed, available.providers), { today, facts }, report);
-    const allowed = new Map(filtered.map(({ name, allows }) => [name, allows]));
+    const served = servingIn({ models: declared, wildcards: openNames }, available.providers);
+    if (onlyServing) reviewFigures(served, { today, facts }, report);
+    const allowed = new Map(selectors.map(({ name, allows }) => [name, allows]));
     const constraints = rules.constraints.map((one, at) => ({ ...one, when: programs.constraints[at]?.when ?? null }));
-    reviewSmallBudgets(parsed, budgets, { served: models, constraints, selectors: allowed }, report);
+    const usable = { served: models, constraints, selectors: allowed };
+    reviewSmallBudgets(declared, Number(of(CREDITS).usd), made(BUDGETS), usable, report);
   }
   if (report.failed) return null;
   yield* inSteps(models, deepFreeze);
-  const unordered = assembleSnapshot(parsed, settings, credit.usd, available, {
-    rules,
-    wildcards,
-    found,
+  const unordered = assembleSnapshot(camelKeys(own), of, {
+    ...{ available, rules, selectors, wildcards, found },
     prices: moment?.prices ?? null,
-    ...own,
-    selectors: filtered,
-    budgets: budgets.map(compileBudget),
-    teamIds: check.teams.ids,
   });
-  const snapshot = yield* withLadders(unordered, { selectors: parsed.selectors, strategies }, report);
+  const teamIds = check.teams.ids;
+  const inputs = { selectors: of(SELECTORS).named, strategies: plugins.strategies };
+  const snapshot = yield* withLadders({ ...unordered, teamIds }, inputs, report);
   if (report.failed) return null;
-  const environment = [...environmentFacts(states), ...figuresIn(snapshot, facts)];
+  const environment = [...environmentFacts(setups), ...figuresIn(snapshot, facts)];
   return { snapshot: deepFreeze(snapshot), environment };
 }
 
-/** Returns a policy with the prices of a moment; the same policy for no moment. */
-function withPrices(parsed: ParsedPolicy, moment: BuildMoment | null): ParsedPolicy {
-  if (moment === null) return parsed;
-  const wildcards = parsed.wildcards.map((one) => ({ ...one, standIn: atMoment([one.standIn], moment)[0]! }));
-  return { ...parsed, models: atMoment(parsed.models, moment), wildcards };
+/** Compiles every section, in the order of the language. */
+function* compileSections(context: Omit<SectionContext, 'made'>): Generator<undefined, Results> {
+  const results: Record<string, unknown> = {};
+  const whole: SectionContext = { ...context, made: resultsIn(results) };
+  for (const section of LANGUAGE as readonly AnySection[]) {
+    const draft = context.of(section);
+    section.review?.(draft, whole);
+    if (section.compile) results[section.name] = yield* section.compile(draft, whole);
+  }
+  return results as Results;
+}
+
+/** Returns the drafts with the prices of a moment; the same drafts for no moment. */
+function withPrices(drafts: Drafts, moment: BuildMoment | null): Drafts {
+  if (moment === null) return drafts;
+  const { models } = drafts;
+  const wildcards = models.wildcards.map((one) => ({ ...one, standIn: atMoment([one.standIn], moment)[0]! }));
+  return { ...drafts, models: { ...models, drafts: atMoment(models.drafts, moment), wildcards } };
 }
 
 const figuresIn = ({ wildcards }: Pick<PolicySnapshot, 'wildcards'>, facts: PublicFigures | null) =>
@@ -237,81 +220,60 @@ const figuresIn = ({ wildcards }: Pick<PolicySnapshot, 'wildcards'>, facts: Publ
 
 const NO_LABELS: KnownLabels = new Map();
 
-/** The parts of a snapshot that are compiled from expressions and plugins. */
-type SnapshotParts = OwnParts &
-  Pick<PolicySnapshot, 'budgets' | 'wildcards' | 'found' | 'prices' | 'teamIds'> & {
-    readonly rules: CompiledRules;
-    readonly selectors: readonly Selector[];
-  };
+/** The models that can be served, with the effects of the policy's rules on them. */
+interface ServedParts extends Pick<PolicySnapshot, 'wildcards' | 'found' | 'prices'> {
+  readonly available: Availability;
+  readonly rules: CompiledRules;
+  readonly selectors: readonly Selector[];
+}
 
-/** The parts of a snapshot from sections that have a definition of their own. */
-type OwnParts = ReturnType<typeof compileSections> extends Generator<undefined, infer Parts> ? Parts : never;
-
+/** Adds to the results of the sections what depends on the models that can be served, and the indexes of the snapshot. */
 function assembleSnapshot(
-  { tasks, traffic, cases, people, publicUrl, ...parsed }: ParsedPolicy,
-  { baseline, admitUnstated, ...figures }: PolicySettings,
-  usdPerCredit: string,
-  { providers, models, leftOut }: Availability,
-  { rules: { constraints, preferences, readIntent }, selectors, ...parts }: SnapshotParts,
-): CompiledPolicy['snapshot'] {
+  own: ReturnType<typeof camelKeys<Results>>,
+  of: DraftReader,
+  { available: { providers, models, leftOut }, rules, selectors, ...parts }: ServedParts,
+) {
+  const { tasks, budgets, rateLimits } = own;
+  const { constraints, preferences, readIntent } = rules;
   const modelIndex = new Map(models.map((model, index) => [model.id, index]));
   const taskIndex = new Map(tasks.map((task, index) => [task.name, index]));
+  const baseline = of(BASELINE);
   return {
-    ...figures,
+    ...own,
+    usdPerCredit: of(CREDITS).usd,
+    budgets: budgets.map(compileBudget),
+    providers,
+    models,
+    leftOut,
     ...parts,
-    usdPerCredit,
-    tasks,
-    traffic,
+    selectors: new Map(selectors.map((selector) => [selector.name, selector])),
+    constraints,
+    preferences,
+    baseline: baseline === null ? null : (modelIndex.get(baseline) ?? null),
+    ...compileAliases(of(SELECTORS), modelIndex),
+    patternsCoverKnown: of(ALIAS_PATTERNS) === 'all_names',
+    languages: languageSupport(models, of(UNSTATED_LANGUAGES) === 'admit'),
+    modelIndex,
     taskIndex,
+    teamPlaces: new Map(of(TEAMS).map(({ name, place }) => [name, place])),
     usefulOutputMax: Math.max(...tasks.map(({ minUsefulOutput }) => minUsefulOutput)),
     maxOutputMin: Math.min(...models.filter(servesChats).map(({ maxOutput }) => maxOutput)),
     totalMsMax: Math.max(0, ...[...models, ...(parts.wildcards?.patterns ?? [])].map((one) => one.deadlines.totalMs)),
-    providers,
     cachedTokensMin: cachedTokensMin(providers.values()),
-    models,
-    modelIndex,
-    selectors: new Map(selectors.map((selector) => [selector.name, selector])),
-    ...compileAliases(parsed, modelIndex),
-    languages: languageSupport(models, admitUnstated),
-    baseline: baseline === null ? null : (modelIndex.get(baseline) ?? null),
-    constraints,
-    preferences,
-    countsAddresses: parts.rateLimits.some(({ each }) => each === 'address'),
-    namedModelsReadIntent: readIntent || dependsOnIntent({ constraints, taskIndex, ...parts }),
-    publicUrl,
-    organization: people.organization,
-    teams: people.teams.map(({ place: _, ...team }) => team),
-    teamPlaces: new Map(people.teams.map(({ name, place }) => [name, place])),
-    cases,
-    leftOut,
+    countsAddresses: rateLimits.some(({ each }) => each === 'address'),
+    namedModelsReadIntent: readIntent || dependsOnIntent({ constraints, taskIndex, rateLimits }),
   };
 }
 
-/** Reports what does not fit the stored state or the running server, as far as they are known. */
-function checkState(
-  parsed: ParsedPolicy,
-  { ledger, teams, started }: Pick<LoadContext, 'ledger' | 'teams' | 'started'>,
-  report: Report,
-): void {
-  if (ledger) checkLedgerState(parsed, ledger, report);
-  if (teams) reviewTeams(parsed.people, teams, report);
-  if (started) reviewStart(parsed, started, report);
-}
-
-/** Warns about a changed setting that applies only after a restart. */
-function reviewStart({ own, socketBytesPlace }: ParsedPolicy, { socketBytesMax }: StartSettings, report: Report) {
-  const wanted = own.gateway.socketBytesMax;
-  if (wanted === socketBytesMax) return;
-  const message = `\`gateway.socket_bytes_max\` is ${wanted}, but the running server uses ${socketBytesMax}, the value from its start`;
-  report.add('needs-restart', socketBytesPlace, message, { hint: 'restart the server to apply the change' });
-}
-
-function review({ figures, misspeltLanguages }: ParsedPolicy['models'][number], today: string, report: Report): void {
+function review({ figures, misspeltLanguages }: ModelDraft, today: string, report: Report): void {
   for (const figure of figures) reviewFigure(figure, today, report);
   for (const { place, message, hint } of misspeltLanguages) report.add('unknown-language', place, message, { hint });
 }
 
-type Figured = Pick<ParsedPolicy, 'models' | 'wildcards'>;
+interface Figured {
+  readonly models: readonly ModelDraft[];
+  readonly wildcards: readonly WildcardDraft[];
+}
 
 /**
  * Reports the warnings about figures that only `policy check`, the checks of an installation and a release show.
@@ -328,8 +290,7 @@ export function reviewFigures(
 
 /** Returns the models and wildcards that have an endpoint at a serving provider. */
 function servingIn({ models, wildcards }: Figured, providers: ReadonlyMap<string, unknown>): Figured {
-  const serves = ({ endpoints }: ParsedPolicy['models'][number]) =>
-    endpoints.some(({ endpoint }) => providers.has(endpoint.provider));
+  const serves = ({ endpoints }: ModelDraft) => endpoints.some(({ endpoint }) => providers.has(endpoint.provider));
   return { models: models.filter(serves), wildcards: wildcards.filter(({ standIn }) => serves(standIn)) };
 }
 
@@ -349,9 +310,9 @@ function reviewPublicFigures({ wildcards }: Figured, facts: PublicFigures, today
 const NOTHING_SERVED = { models: [], providers: new Map() };
 
 /** Evaluates the valid rules of a policy that has errors elsewhere, so that all problems are reported at once. */
-function evaluateSoundRules(parsed: ParsedPolicy, programs: CheckedRules, report: Report) {
+function evaluateSoundRules(catalog: Parameters<typeof compileRules>[0], programs: CheckedRules, report: Report) {
   const isWhole = ({ draft }: { readonly draft: { readonly isWhole: boolean } }) => draft.isWhole;
   const constraints = programs.constraints.filter(isWhole);
   const preferences = programs.preferences.filter(isWhole);
-  return compileRules(parsed, { ...programs, constraints, preferences }, NOTHING_SERVED, report);
+  return compileRules(catalog, { ...programs, constraints, preferences }, NOTHING_SERVED, report);
 }

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { type Plugin, schemaOfPlugin } from '../contract/kinds.ts';
 import { isObject } from '../core/json/object.ts';
-import { SECTIONS } from './parsed/sections.ts';
+import { SECTIONS } from './language.ts';
 
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;

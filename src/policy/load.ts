@@ -1,13 +1,13 @@
 import { compileSteps, type LoadContext, type LoadResult } from './compile.ts';
-import { type ParsedPolicy, parseWith } from './parsed/parsed.ts';
+import { type ParsedPolicy, parseWith } from './parse.ts';
 import { atOnce } from './report/steps.ts';
 import type { PolicyFile } from './yaml/parse.ts';
 import { readYaml } from './yaml/reader.ts';
 
 export type { LoadContext, LoadResult } from './compile.ts';
-export type { ParsedPolicy } from './parsed/parsed.ts';
+export type { Environment } from './define/environment.ts';
+export type { ParsedPolicy } from './parse.ts';
 export type { LoadedPlugin } from './providers/plugins.ts';
-export type { Environment } from './providers/providers.ts';
 export type { FileProblem, PolicyFile } from './yaml/parse.ts';
 
 /** Reads and checks the files of a policy, in any order. `parsePolicy` is pure. */

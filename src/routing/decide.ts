@@ -44,7 +44,7 @@ export class Decider {
   constructor(snapshot: PolicySnapshot) {
     this.#snapshot = snapshot;
     this.#evaluation = new Evaluation(snapshot);
-    const { secondAttempt, on } = snapshot.escalation;
+    const { secondAttempt, on } = snapshot.escalate;
     this.#maySecond = secondAttempt && ANSWER_SIGNALS.some((signal) => on.includes(signal));
   }
 

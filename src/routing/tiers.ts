@@ -27,7 +27,7 @@ export const withFirstTier = (facts: Facts, snapshot: PolicySnapshot, hardness: 
  */
 export function transcriptSignal(
   { stuck }: Pick<Facts, 'stuck'>,
-  { escalation: { on, turns: most } }: Pick<PolicySnapshot, 'escalation'>,
+  { escalate: { on, turns: most } }: Pick<PolicySnapshot, 'escalate'>,
   { turns, tools }: Pick<Conversation, 'turns' | 'tools'>,
 ): Escalation | undefined {
   if (on.length === 0) return undefined;

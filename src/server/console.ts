@@ -22,7 +22,7 @@ const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '[::]']);
  * @returns null if the policy switches the console off, or the console is not built
  */
 export function consoleHint(
-  { console: isOn, publicUrl, signIn }: Pick<PolicySnapshot, 'console' | 'publicUrl' | 'signIn'>,
+  { console: { enabled: isOn }, publicUrl, signIn }: Pick<PolicySnapshot, 'console' | 'publicUrl' | 'signIn'>,
   address: string,
   key: string | null,
 ): string | null {

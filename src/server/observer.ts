@@ -39,7 +39,7 @@ export function openObserver(
   tracer: Tracer | null,
   more: readonly RequestReporter[],
 ): { observer: Observer; families: readonly Family[] } {
-  const chat = createChatMetrics(() => lease().snapshot.keyLabel);
+  const chat = createChatMetrics(() => lease().snapshot.metrics.keyLabel);
   const edge = createEdgeMetrics();
   const routes = surfaces.flatMap((surface) => surface.routes.flatMap(pathsOf).map((path) => ({ surface, path })));
   const foreign = new Map(routes.map(({ surface, path }) => [path, surface.foreignFields ?? new Map()]));

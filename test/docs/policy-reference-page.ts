@@ -3,25 +3,25 @@ import { shipped } from '../../plugins/index.ts';
 import { TOKEN_UNITS } from '../../src/core/money/units.ts';
 import { CAPABILITIES, CAPABILITY_NAMES } from '../../src/core/request/capability.ts';
 import { FIELDS, isTypeName, type TypeName, VARIABLES } from '../../src/policy/cel/types.ts';
-import { LANGUAGE } from '../../src/policy/parsed/sections.ts';
-import type { Section } from '../../src/policy/sections/section-definition.ts';
+import type { Section } from '../../src/policy/define/section.ts';
+import { LANGUAGE } from '../../src/policy/language.ts';
 import { amountIn, cell, code, limitsOf, typeName } from './schema-words.ts';
 
-const ALL = Object.entries<Section>(LANGUAGE);
+const ALL: readonly Section[] = LANGUAGE;
 
 /** The sections by subject. Sections without their own page share a table. */
 const GROUPS = ['Serve', 'Choose', 'Spend', 'Run'].map((title) => ({
   title,
-  members: ALL.filter(([, { page }]) => page?.[0] === title),
+  members: ALL.filter(({ page }) => page?.[0] === title),
 }));
-const VALUES = ALL.filter(([, { page }]) => !page);
+const VALUES = ALL.filter(({ page }) => !page);
 
 const HEAD = 'key | meaning\n---|---\n';
 
 /** Makes `docs/policies/reference.md` from the schema of the language. A test compares the file. */
 export function policyReferencePage(): string {
   const index = GROUPS.map(
-    ({ title, members }) => `- ${title}: ${members.map(([name]) => `[${name}](#${name})`).join(', ')}`,
+    ({ title, members }) => `- ${title}: ${members.map(({ name }) => `[${name}](#${name})`).join(', ')}`,
   );
   return `# Policy reference
 
@@ -79,14 +79,14 @@ ${Object.entries({ ...VARIABLES.when, ...VARIABLES.constraint })
 `;
 }
 
-function section([name, { text: schema, page }]: readonly [string, Section]): string {
+function section({ name, text: schema, page }: Section): string {
   const list = schema.type === 'array' ? ' A list.' : '';
   const rows = rowsOf(schema, '', SHARED[name]);
   const table = rows.length > 0 ? `\n\n${HEAD}${rows.join('\n')}` : '';
   return `## ${name}\n\n${schema.description}${list} [More](${page?.[1]}).${table}`;
 }
 
-function valueRows([name, { text: schema }]: readonly [string, Section]): string[] {
+function valueRows({ name, text: schema }: Section): string[] {
   return schema.properties ? rowsOf(schema, `${name}.`) : [row(name, schema, false)];
 }
 

@@ -154,7 +154,7 @@ describe('the rest', () => {
       gateway: { bodyBytesMax: 10_485_760, messagesMax: 2048, toolsMax: 256, commitAfterMs: 15_000, alternatives: 3 },
       defaultWeights: { cost: 0.3, quality: 0.7 },
       baseline: null,
-      keyLabel: null,
+      metrics: { keyLabel: null },
       records: { days: 30, trailDays: null, metadata: [], content: null, reportedRuns: null },
       constraints: [],
       preferences: [],

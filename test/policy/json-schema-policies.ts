@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import fc from 'fast-check';
 import { ERROR_CODES } from '../../src/core/errors.ts';
-import { SECTIONS } from '../../src/policy/parsed/sections.ts';
+import { SECTIONS } from '../../src/policy/language.ts';
 
 /** Random policies that satisfy the schemas of the language, some of them with one mistake. */
 

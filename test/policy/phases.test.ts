@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
-import { caseDiagnostics } from '../../src/policy/check/cases.ts';
+import { caseDiagnostics } from '../../src/policy/cases/failures.ts';
 import { compileSteps } from '../../src/policy/compile.ts';
 import { compilePolicy, parsePolicy } from '../../src/policy/load.ts';
 import { diagnosticsBody, formatDiagnostics } from '../../src/policy/report/diagnostics.ts';
@@ -50,7 +50,7 @@ describe('a policy is loaded in two phases:', () => {
 
   test('the first phase lists the plugins to load before the second phase', () => {
     const parsed = parsePolicy([{ path: 'p.yaml', text: `${SMALL}plugins: [./a.ts, '@acme/b']\n` }]);
-    expect(parsed.plugins.map(({ specifier }) => specifier)).toEqual(['./a.ts', '@acme/b']);
+    expect(parsed.drafts.plugins.map(({ specifier }) => specifier)).toEqual(['./a.ts', '@acme/b']);
   });
 });
 

@@ -13,9 +13,9 @@ import type { Endpoint, Model, PolicySnapshot, Provider, Task } from '../../src/
 import { type Facts, type FundFacts, NO_RULES } from '../../src/core/request/facts.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
-import { withLadders } from '../../src/policy/parsed/ladders.ts';
 import { cachedTokensMin } from '../../src/policy/providers/providers.ts';
 import { Report } from '../../src/policy/report/report.ts';
+import { withLadders } from '../../src/policy/selectors/ladders.ts';
 import { createDecider, isRefusal } from '../../src/routing/decide.ts';
 
 export const registry = createRegistry(shipped);

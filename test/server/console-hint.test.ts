@@ -11,7 +11,7 @@ const SIGN_IN: SignInPolicy = {
   roles: [],
 };
 const HERE = 'http://127.0.0.1:8787';
-const PLAIN = { console: true, publicUrl: null, signIn: null };
+const PLAIN = { console: { enabled: true, traceUrl: null }, publicUrl: null, signIn: null };
 
 buildConsoleHere();
 
@@ -22,7 +22,7 @@ test('the start banner shows `public_url` as the address of the console, and the
 });
 
 test('the start banner shows no address of the console if no address would open it', () => {
-  expect(consoleHint({ ...PLAIN, console: false }, HERE, 'the API key below')).toBeNull();
+  expect(consoleHint({ ...PLAIN, console: { enabled: false, traceUrl: null } }, HERE, 'the API key below')).toBeNull();
   const elsewhere = consoleHint(PLAIN, 'http://192.168.1.20:8787', 'the API key below');
   expect(elsewhere).toContain('public_url');
   expect(elsewhere).not.toContain('192.168.1.20');

@@ -43,6 +43,7 @@ interface Spoil {
   readonly deaf?: 0 | 1;
 }
 
+const CONSOLE = { enabled: true, traceUrl: null };
 const POLICY: SignInPolicy = {
   ...{ issuer: 'https://id.example', clientId: 'signalbox', clientSecretEnv: null, scopes: ['openid'] },
   roles: (['platform', 'staff'] as const).map((group) => ({
@@ -74,7 +75,7 @@ async function stand(spoil: Spoil, clock: { now: number }, stated: Stated, polic
     const people = over(opened[1], spoil.people?.(opened[1]));
     const log = { info() {}, warn() {} };
     const signIn = new SignIn({
-      policy: () => ({ signIn: spoil.ignoresPolicy ? POLICY : policy(), console: true }),
+      policy: () => ({ signIn: spoil.ignoresPolicy ? POLICY : policy(), console: CONSOLE }),
       env: () => undefined,
       logins,
       people,
@@ -84,7 +85,7 @@ async function stand(spoil: Spoil, clock: { now: number }, stated: Stated, polic
     });
     const door = loginDoor(signIn, () => ({
       signIn: spoil.ignoresPolicy ? POLICY : policy(),
-      console: true,
+      console: CONSOLE,
       publicUrl: null,
     }));
     return { logins, people, signIn, door, stored: opened };

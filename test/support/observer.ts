@@ -39,7 +39,7 @@ export const unobserved = ({ log, clock, nextId }: Gateway) => ({
   }),
   gate: new Gate(() => performance.now()),
   signIn: new SignIn({
-    policy: () => ({ signIn: null, console: true }),
+    policy: () => ({ signIn: null, console: { enabled: true, traceUrl: null } }),
     env: () => undefined,
     logins: unasked(),
     people: unasked(),

@@ -185,7 +185,7 @@ export class SignIn {
   #ofKey(login: Login): PresentLogin | null {
     const { keys, policy } = this.#options;
     const { key, keyHash } = login;
-    if (key === null || keyHash === null || !policy().console) return null;
+    if (key === null || keyHash === null || !policy().console.enabled) return null;
     const caller = this.#callerBy(keys.authenticateBy(key, keyHash));
     return caller && { login, user: null, caller };
   }

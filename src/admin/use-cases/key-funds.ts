@@ -66,11 +66,11 @@ export async function storedModelWarnings(database: string, list: readonly strin
   const unknown = list.filter((entry) => !served.has(entry));
   if (!revision || unknown.length === 0) return [];
   const { parsePolicy } = await import('../../policy/load.ts');
-  const { modelIds, wildcards, openings } = parsePolicy(JSON.parse(revision.source));
-  const models = [...new Set([...served, ...modelIds.keys()])];
-  const isOpen = wildcards.length + openings.length > 0;
+  const { models: stated, providers } = parsePolicy(JSON.parse(revision.source)).drafts;
+  const models = [...new Set([...served, ...stated.ids.keys()])];
+  const isOpen = stated.wildcards.length + providers.openings.length > 0;
   return unknown.flatMap((entry) => {
-    if (modelIds.has(entry) || (isOpen && similarName(entry, models) === null)) return [];
+    if (stated.ids.has(entry) || (isOpen && similarName(entry, models) === null)) return [];
     return [`The policy has no model \`${entry}\`.${nameHint(entry, models)}`];
   });
 }

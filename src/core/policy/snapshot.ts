@@ -78,13 +78,12 @@ export interface PolicySnapshot {
   /** From which probability that its first question is hard a conversation is hard, 0..1. */
   readonly strongFrom: number;
   /** How conversations go on after an answer that failed. */
-  readonly escalation: EscalationTerms;
+  readonly escalate: EscalationTerms;
   /** Which models support which programming languages. A language that is not listed is unknown for all models. */
   readonly languages: Languages;
   /** Index in `models` of the model that savings are compared with; null: the eligible model with the best quality. */
   readonly baseline: number | null;
-  /** The key label that metrics of spend and requests have as a label; null for none. */
-  readonly keyLabel: string | null;
+  readonly metrics: MetricsPolicy;
   /** What is stored about requests, and for how long. */
   readonly records: RecordsPolicy;
   readonly constraints: readonly Constraint[];
@@ -107,10 +106,7 @@ export interface PolicySnapshot {
    * `publicUrl` is null if the policy does not state it.
    */
   readonly publicUrl: string | null;
-  /** Whether the server serves the console at `/console`. */
-  readonly console: boolean;
-  /** URL of a request's trace for people, with `{decision_id}` as a placeholder; null for none. */
-  readonly traceUrl: string | null;
+  readonly console: ConsolePolicy;
   /** How people sign in with OpenID Connect; null if they cannot. */
   readonly signIn: SignInPolicy | null;
   /** Terms of the organization, which limit all callers together. */
@@ -128,6 +124,18 @@ export interface PolicySnapshot {
   readonly cases: readonly PolicyCase[];
   /** Parts of the policy that cannot be served in this environment. */
   readonly leftOut: readonly LeftOut[];
+}
+
+export interface MetricsPolicy {
+  /** The key label that metrics of spend and requests have as a label; null for none. */
+  readonly keyLabel: string | null;
+}
+
+export interface ConsolePolicy {
+  /** Whether the server serves the console at `/console`. */
+  readonly enabled: boolean;
+  /** URL of a request's trace for people, with `{decision_id}` as a placeholder; null for none. */
+  readonly traceUrl: string | null;
 }
 
 export interface LeftOut {

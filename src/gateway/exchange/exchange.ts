@@ -138,7 +138,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Tries another model once if the answer failed. */
   #checkForSecond(answer: AnswerInProgress, second: RankedModel): Promise<void> {
     const { request, runtime } = this.#runnable;
-    const { on } = runtime.snapshot.escalation;
+    const { on } = runtime.snapshot.escalate;
     return this.#check(answer, second, (isSecond) => new AnswerCheck(request, on, isSecond));
   }
 

@@ -40,13 +40,13 @@ const isFollowed = ({ on, shareMax }: EscalationTerms): boolean =>
   on.length > 0 && (shareMax !== null || on.includes('low_score') || on.includes('repeated_request'));
 
 /** Whether requests may read conversations: only a selector with a ladder escalates. */
-export const isRead = ({ escalation, selectors }: Pick<PolicySnapshot, 'escalation' | 'selectors'>): boolean =>
-  isFollowed(escalation) && [...selectors.values()].some(({ ladder }) => ladder !== undefined);
+export const isRead = ({ escalate, selectors }: Pick<PolicySnapshot, 'escalate' | 'selectors'>): boolean =>
+  isFollowed(escalate) && [...selectors.values()].some(({ ladder }) => ladder !== undefined);
 
 type KeyedConversation = Pick<ConversationRow, 'conversation' | 'keyId' | 'seen'>;
 
 /** The part of a policy that decides which conversations are followed. */
-type EscalationPolicy = Pick<PolicySnapshot, 'escalation'>;
+type EscalationPolicy = Pick<PolicySnapshot, 'escalate'>;
 
 /**
  * The conversations of the last hour: signals of failure that are not in the transcript, and the places of escalated conversations. The
@@ -74,7 +74,7 @@ export class Conversations {
   }
 
   /** Adds to the facts of a request its conversation, and a signal that is later than the signal in its transcript. */
-  read(facts: Facts, history: PromptHistory, { escalation: terms }: EscalationPolicy): Facts {
+  read(facts: Facts, history: PromptHistory, { escalate: terms }: EscalationPolicy): Facts {
     if (facts.tier === undefined || !isFollowed(terms)) return facts;
     const { on, turns } = terms;
     const conversation = history.place();
@@ -93,7 +93,7 @@ export class Conversations {
   admit(
     facts: Facts,
     keyId: string,
-    { escalation: { shareMax } }: EscalationPolicy,
+    { escalate: { shareMax } }: EscalationPolicy,
     isServed: boolean,
   ): Awaitable<Facts> {
     const { escalation, conversation } = facts;
@@ -127,7 +127,7 @@ export class Conversations {
   }
 
   /** Notes a complete answer. */
-  noteAnswer({ conversation }: Facts, history: PromptHistory, { escalation: terms }: EscalationPolicy): void {
+  noteAnswer({ conversation }: Facts, history: PromptHistory, { escalate: terms }: EscalationPolicy): void {
     if (!conversation) return;
     const prompt = terms.on.includes('repeated_request') ? history.question() : null;
     const seen = this.#now();
@@ -145,7 +145,7 @@ export class Conversations {
     { facts: { conversation } }: Pick<DecisionRecord, 'facts'>,
     keyId: string,
     score: number,
-    { escalation: { on } }: EscalationPolicy,
+    { escalate: { on } }: EscalationPolicy,
   ): ConversationSignal | null {
     if (!conversation || score >= LOW_SCORE || !on.includes('low_score')) return null;
     // The answer that failed comes after the answers that the request had.

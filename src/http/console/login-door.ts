@@ -46,7 +46,7 @@ export function loginDoor(signIn: SignIn, policy: () => DoorPolicy, levels?: Pic
     return present;
   };
   return {
-    isOn: () => policy().console,
+    isOn: () => policy().console.enabled,
     siteOf(request) {
       const { publicUrl } = policy();
       if (takesLogins(policy())) return siteOf(request, publicUrl);
@@ -57,7 +57,7 @@ export function loginDoor(signIn: SignIn, policy: () => DoorPolicy, levels?: Pic
     },
     checkOwnPage(request) {
       const site = this.siteOf(request);
-      if (!policy().console) throw new SignalboxError('not_found', 'The policy switches the console off.');
+      if (!policy().console.enabled) throw new SignalboxError('not_found', 'The policy switches the console off.');
       checkOrigin(request, site);
     },
     admit(request, hasKey) {
@@ -86,7 +86,7 @@ export function loginDoor(signIn: SignIn, policy: () => DoorPolicy, levels?: Pic
   };
 }
 
-const takesLogins = ({ console, signIn }: DoorPolicy): boolean => console || signIn !== null;
+const takesLogins = ({ console, signIn }: DoorPolicy): boolean => console.enabled || signIn !== null;
 
 /** The error for a request whose login has ended. */
 export const notSignedIn = (): SignalboxError =>

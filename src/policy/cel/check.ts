@@ -1,6 +1,6 @@
 import { ParseError, type ParseResult } from '@marcbachmann/cel-js';
 import { EXPRESSION_LENGTH_MAX } from '../../core/define/policy-words.ts';
-import type { ExpressionDraft } from '../check/rule-drafts.ts';
+import type { ExpressionDraft } from '../check/expression-drafts.ts';
 import type { DiagnosticCode, SourceSpan } from '../report/diagnostics.ts';
 import { listNames } from '../report/nearest.ts';
 import type { Report } from '../report/report.ts';

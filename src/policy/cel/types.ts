@@ -4,12 +4,13 @@ import type { BudgetScope } from '../../core/money/budget.ts';
 import type { GuardScope } from '../../core/policy/guards.ts';
 import type { LimitScope } from '../../core/policy/rate-limit.ts';
 import type { RuleScope } from '../../core/policy/rules.ts';
+import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import { KEY_FACTS, TEAM_FACTS, USER_FACTS } from '../../core/tables/facts/caller.ts';
 import { type FactValues, fieldsOf } from '../../core/tables/facts/define.ts';
 import { GUARD_FACTS } from '../../core/tables/facts/guarded.ts';
 import { REQUEST_FACTS } from '../../core/tables/facts/request.ts';
 import { TIME_FACTS } from '../../core/tables/facts/time.ts';
-import type { EndpointDraft, ModelDraft } from '../models/models.ts';
+import type { UsdPrice } from '../schema/prices.ts';
 import { addClaimObject, ClaimObject } from './claim-object.ts';
 
 /**
@@ -342,9 +343,17 @@ function readable(value: unknown, depth: number): unknown {
   return kept.length < read.length ? undefined : kept.map(([, one]) => one);
 }
 
+/** A model with the prices that expressions read. */
+interface ViewedModel {
+  readonly model: Omit<Model, 'endpoints' | 'firstSlot'>;
+  readonly endpoints: readonly { readonly endpoint: Endpoint; readonly usd: UsdPrice }[];
+  /** Share of good answers for tasks without a figure of their own, 0 to 1. */
+  readonly defaultQuality: number;
+}
+
 /** Returns the CEL views of a model, one for each endpoint. */
 export function modelViews(
-  { model, endpoints, defaultQuality }: ModelDraft,
+  { model, endpoints, defaultQuality }: ViewedModel,
   capabilities: readonly string[],
   taskNames: readonly string[],
 ): readonly View[] {
@@ -366,7 +375,7 @@ export function modelViews(
     provider: endpoints[0]?.endpoint.provider ?? '',
     providers: endpoints.map(({ endpoint }) => endpoint.provider),
   });
-  return endpoints.map(({ endpoint }: EndpointDraft, at) => ({
+  return endpoints.map(({ endpoint }, at) => ({
     model: view,
     endpoint: instance('Endpoint', {
       provider: endpoint.provider,
@@ -381,7 +390,7 @@ export function modelViews(
  * Makes expressions fail that read facts which are unknown for a wildcard's model: its quality and languages always, and its tags and
  * regions if the wildcard states none.
  */
-export function withholdUnstated(view: View, { model, endpoints }: ModelDraft): void {
+export function withholdUnstated(view: View, { model, endpoints }: ViewedModel): void {
   for (const field of ['quality', 'languages']) withhold(view, 'model', field, 'is not stated');
   if (model.tags.length === 0) withhold(view, 'model', 'tags', 'is not stated');
   if (endpoints[0]?.endpoint.regions.length === 0) withhold(view, 'endpoint', 'regions', 'is not stated');

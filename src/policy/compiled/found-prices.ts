@@ -2,15 +2,18 @@ import { isFree } from '../../core/money/price.ts';
 import { isLoopbackHost } from '../../core/net/loopback.ts';
 import { type FoundModel, type FoundModels, plainName } from '../../core/policy/found-models.ts';
 import { hasKey } from '../../core/policy/snapshot.ts';
+import { PLACEHOLDER } from '../define/environment.ts';
+import type { DraftReader } from '../define/section.ts';
+import { MODELS } from '../models/catalog.ts';
 import type { WildcardDraft } from '../models/wildcards.ts';
-import type { ParsedPolicy } from '../parsed/parsed.ts';
-import { PLACEHOLDER, type ProviderSetup } from '../providers/providers.ts';
+import { PROVIDERS } from '../providers/providers.ts';
+import type { ProviderSetup } from '../providers/setup.ts';
 import type { Report } from '../report/report.ts';
 import { placeAt, valueAt } from '../yaml/tree.ts';
 
 /** The parts of a policy that decide what models cost that it does not declare. */
 interface PricedPolicy {
-  readonly parsed: Pick<ParsedPolicy, 'models' | 'wildcards' | 'providers'>;
+  readonly of: DraftReader;
   readonly setups: ReadonlyMap<string, ProviderSetup>;
   /** Null if nothing was found. */
   readonly found: Pick<FoundModels, 'servers'> | null;
@@ -34,7 +37,7 @@ export interface FoundRefusal {
 /** Reads what the found models of a policy cost, and reports policies where this is probably a mistake. */
 export function priceFound(policy: PricedPolicy, report: Report): FoundPrices {
   const prices = new FoundPrices(policy);
-  prices.review(policy.parsed.providers, report);
+  prices.review(policy.of(PROVIDERS).named, report);
   return prices;
 }
 
@@ -58,15 +61,16 @@ export class FoundPrices {
   /** The ID of a model with a price, or the pattern of a wildcard with one, by server. */
   readonly #priced = new Map<string, string>();
 
-  constructor({ parsed, setups, found }: PricedPolicy) {
-    this.#wildcards = parsed.wildcards;
+  constructor({ of, setups, found }: PricedPolicy) {
+    const { drafts, wildcards } = of(MODELS);
+    this.#wildcards = wildcards;
     this.#setups = setups;
     this.#digests = new Map(found?.servers.map(({ provider, digests }) => [provider, digestsOf(digests)]));
-    for (const wildcard of parsed.wildcards) {
+    for (const wildcard of wildcards) {
       const { pattern, provider } = wildcard;
       if (statesPrice(wildcard) && !isFreeWildcard(wildcard)) this.#priced.set(this.#serverOf(provider), pattern);
     }
-    for (const { model, endpoints } of parsed.models) {
+    for (const { model, endpoints } of drafts) {
       for (const { provider, upstream, price } of endpoints.map(({ endpoint }) => endpoint)) {
         const server = this.#serverOf(provider);
         const declared = { id: model.id, rank: Number.POSITIVE_INFINITY, isFree: isFree(price) };
@@ -81,7 +85,7 @@ export class FoundPrices {
   }
 
   /** Reports policies that serve found models for nothing, or not at all, although money is involved. */
-  review(providers: ParsedPolicy['providers'], report: Report): void {
+  review(providers: ReturnType<typeof PROVIDERS.draft>['named'], report: Report): void {
     for (const { name, path, tree } of providers) {
       const { provider, isHosted } = this.#setups.get(name) ?? {};
       if (!provider?.discover) continue;

@@ -1,18 +1,24 @@
 import { servesChats } from '../../core/kinds/operations.ts';
-import { parseDecimal } from '../../core/money/decimal.ts';
 import { type FoundModel, type FoundModels, isMissing, isSameName } from '../../core/policy/found-models.ts';
 import { setBit } from '../../core/policy/rules.ts';
-import type { LeftOut, Model } from '../../core/policy/snapshot.ts';
+import type { LeftOut, Model, Task } from '../../core/policy/snapshot.ts';
 import { checkValue } from '../check/check.ts';
+import type { DraftReader } from '../define/section.ts';
+import { MODELS } from '../models/catalog.ts';
+import { PRICES } from '../models/contracts.ts';
 import { modelSchemaOf } from '../models/embeddings.ts';
 import { latencies } from '../models/latency.ts';
 import { draftModel, type ModelContext, type ModelDraft, UNLISTED } from '../models/models.ts';
 import { merged, treeOf, type WildcardDraft } from '../models/wildcards.ts';
-import type { ParsedPolicy } from '../parsed/parsed.ts';
 import { statesKey } from '../providers/key-pool.ts';
-import type { ProviderSetup } from '../providers/providers.ts';
+import { PROVIDERS } from '../providers/providers.ts';
+import type { ProviderSetup } from '../providers/setup.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
 import { Report } from '../report/report.ts';
 import { type CheckedRules, type CompiledRules, judgeModel } from '../rules/rules.ts';
+import { CREDITS } from '../sections/credits.ts';
+import { TASKS } from '../sections/tasks.ts';
+import { SELECTORS } from '../selectors/selectors.ts';
 import { type MapTree, type Tree, toData, valueAt } from '../yaml/tree.ts';
 import { type FoundPrices, wildcardFor } from './found-prices.ts';
 
@@ -69,10 +75,11 @@ export const maxOutputOf = (contextWindow: number): number =>
   Math.min(contextWindow, Math.max(OUTPUT_MIN, Math.floor(contextWindow / 4)));
 
 interface FoundContext {
-  readonly parsed: ParsedPolicy;
+  readonly of: DraftReader;
+  /** The beginning of the policy. */
+  readonly start: SourceSpan;
   readonly setups: ReadonlyMap<string, ProviderSetup>;
   readonly prices: FoundPrices;
-  readonly usdPerCredit: string;
 }
 
 /** The found models that are served, and those that are not, with the reason. */
@@ -88,24 +95,25 @@ interface FoundDrafts {
 export function draftFound(found: FoundModels | null, context: FoundContext): FoundDrafts {
   const leftOut: LeftOut[] = [];
   if (found === null) return { drafts: [], leftOut };
-  const { parsed, setups, prices, usdPerCredit } = context;
-  const own = parsed.models.flatMap(({ endpoints }) => endpoints.map(({ endpoint }) => endpoint));
-  const isTaken = takenIn(parsed);
+  const { of, start, setups, prices } = context;
+  const { drafts: declared, wildcards } = of(MODELS);
+  const own = declared.flatMap(({ endpoints }) => endpoints.map(({ endpoint }) => endpoint));
+  const isTaken = takenIn(of);
   const ofModels: ModelContext = {
     report: new Report(),
-    start: parsed.start,
+    start,
     sections: new Map(),
-    usdPerCredit: parseDecimal(usdPerCredit)!,
-    needsKey: new Map(parsed.providers.map(({ name, data }) => [name, statesKey(data)])),
-    taskIndex: new Map(parsed.tasks.map(({ name }, at) => [name, at])),
+    usdPerCredit: of(CREDITS).usdPerCredit,
+    needsKey: new Map(of(PROVIDERS).named.map(({ name, data }) => [name, statesKey(data)])),
+    taskIndex: new Map(of(TASKS).map(({ name }, at) => [name, at])),
     ...UNLISTED,
-    contracts: parsed.contracts,
+    contracts: of(PRICES),
   };
   const drafts = found.servers.flatMap(({ provider, models }) => {
     const setup = setups.get(provider);
     if (!setup?.provider?.discover || setup.unset.length > 0) return [];
     const states = (id: string, at: string, key: string) => {
-      const wildcard = wildcardFor(id, at, parsed.wildcards);
+      const wildcard = wildcardFor(id, at, wildcards);
       return wildcard !== null && valueAt(wildcard.tree, key) !== undefined;
     };
     const isOwn = ({ upstream }: FoundModel) =>
@@ -118,7 +126,7 @@ export function draftFound(found: FoundModels | null, context: FoundContext): Fo
         leftOut.push({ kind: 'found', name: id, ...refusal });
         return [];
       }
-      const draft = draftOne(id, model, setup, parsed.wildcards, ofModels);
+      const draft = draftOne(id, model, setup, wildcards, ofModels);
       if (!draft) return [];
       const isContextGuessed = model.isContextGuessed && !states(id, provider, 'context_window');
       const { inserts, since } = model;
@@ -130,8 +138,9 @@ export function draftFound(found: FoundModels | null, context: FoundContext): Fo
 }
 
 /** Returns whether the policy uses a name itself, for a model, a selector or an alias. */
-function takenIn({ modelIds, selectors, aliases }: ParsedPolicy): (id: string) => boolean {
-  const names = new Set([...modelIds.keys(), ...selectors.map(({ name }) => name), ...aliases.keys()]);
+function takenIn(of: DraftReader): (id: string) => boolean {
+  const { named: selectors, aliases } = of(SELECTORS);
+  const names = new Set([...of(MODELS).ids.keys(), ...selectors.map(({ name }) => name), ...aliases.keys()]);
   const starts = [...aliases.keys()].filter((alias) => alias.endsWith('*')).map((alias) => alias.slice(0, -1));
   return (id) => names.has(id) || starts.some((start) => id.startsWith(start));
 }
@@ -196,13 +205,13 @@ export function judgeFound(
   drafts: readonly ModelDraft[],
   { constraints, preferences, filters }: CompiledRules,
   rules: CheckedRules,
-  parsed: ParsedPolicy,
+  tasks: readonly Task[],
 ): void {
   const byId = new Map(drafts.map((draft) => [draft.model.id, draft]));
   for (const [index, model] of models.entries()) {
     const draft = model.found && byId.get(model.id);
     if (!draft) continue;
-    const { allowed, preferred, chosen } = judgeModel(rules, parsed, draft);
+    const { allowed, preferred, chosen } = judgeModel(rules, tasks, draft);
     for (const [at, { allows }] of constraints.entries()) {
       if (!allows || !allowed[at]) continue;
       for (const key of model.endpoints.keys()) setBit(allows, model.firstSlot + key);

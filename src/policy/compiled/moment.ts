@@ -1,17 +1,17 @@
-import { parseDecimal } from '../../core/money/decimal.ts';
 import { allPrices, momentOf, type PricePlan, pricesWithin } from '../../core/money/price-plan.ts';
 import type { SnapshotPrices } from '../../core/policy/build.ts';
+import type { DraftReader } from '../define/section.ts';
+import { MODELS } from '../models/catalog.ts';
 import type { EndpointDraft, ModelDraft } from '../models/models.ts';
 import type { PublicFigures } from '../models/wildcard-names.ts';
 import { servable, treeOf } from '../models/wildcards.ts';
-import type { ParsedPolicy } from '../parsed/parsed.ts';
+import { PAYMENTS } from '../payments/payments.ts';
 import { Report } from '../report/report.ts';
 import { readStated } from '../schema/prices.ts';
+import { CREDITS } from '../sections/credits.ts';
 
 /** How late a server may build its policy again after a change of prices without a hold that is too small, ms. */
 const LATE_MS = 120_000;
-
-type Priced = Pick<ParsedPolicy, 'models' | 'wildcards' | 'own' | 'credit'>;
 
 /** The inputs of a moment other than the policy: the table of public facts, and the names of the providers that are set up. */
 interface MomentContext {
@@ -34,27 +34,33 @@ export interface BuildMoment {
 }
 
 /** Returns the moment for which a policy is built; null if no price of a provider that is set up changes with time. */
-export function buildMoment(parsed: Priced, { at, hashOf }: PricedAt, context: MomentContext): BuildMoment | null {
-  const plans = plansIn(parsed, context);
+export function buildMoment(of: DraftReader, { at, hashOf }: PricedAt, context: MomentContext): BuildMoment | null {
+  const plans = plansIn(of, context);
   if (plans.length === 0) return null;
-  const horizonMs = horizonOf(parsed);
+  const horizonMs = horizonOf(of);
   const { text, until } = momentOf(plans, at, horizonMs);
   return { prices: { at, until, hash: hashOf(text) }, horizonMs };
 }
 
+const catalogIn = (of: DraftReader) => {
+  const { drafts: models, wildcards } = of(MODELS);
+  return { models, wildcards };
+};
+
 /** Returns how long a request can last, from its quote or its admission to the end of its answer, ms. */
-function horizonOf({ own, ...parsed }: Priced): number {
-  const deadlines = servable(parsed).map(({ model }) => model.deadlines.totalMs);
-  return Math.max(0, ...deadlines) + (own.payments?.quoteTtlMs ?? 0) + LATE_MS;
+function horizonOf(of: DraftReader): number {
+  const deadlines = servable(catalogIn(of)).map(({ model }) => model.deadlines.totalMs);
+  return Math.max(0, ...deadlines) + (of(PAYMENTS)?.quoteTtlMs ?? 0) + LATE_MS;
 }
 
-function plansIn({ credit, ...parsed }: Priced, { facts, serving }: MomentContext): readonly PricePlan[] {
-  const endpoints = servable(parsed).flatMap((draft) => draft.endpoints.map(({ endpoint }) => endpoint));
+function plansIn(of: DraftReader, { facts, serving }: MomentContext): readonly PricePlan[] {
+  const catalog = catalogIn(of);
+  const endpoints = servable(catalog).flatMap((draft) => draft.endpoints.map(({ endpoint }) => endpoint));
   const stated = endpoints.flatMap(({ provider, plan }) => (plan && serving.has(provider) ? [plan] : []));
-  const wildcards = parsed.wildcards.filter(({ provider }) => serving.has(provider));
+  const wildcards = catalog.wildcards.filter(({ provider }) => serving.has(provider));
   const services = new Set(wildcards.flatMap(({ service }) => service ?? []));
-  const usdPerCredit = credit && parseDecimal(credit.usd);
-  if (!usdPerCredit || !facts) return stated;
+  if (!facts) return stated;
+  const { usdPerCredit } = of(CREDITS);
   const place = { file: '', line: 1, column: 1, length: 1 };
   const published = [...services].flatMap((service) =>
     facts.changing(service).flatMap((price) => {

@@ -9,10 +9,9 @@ import type { Program } from '../cel/check.ts';
 import { operandsOf } from '../cel/contradictions.ts';
 import { EMPTY_KEY, tryRun } from '../cel/trials.ts';
 import { budgetViewOf, environmentOf } from '../cel/types.ts';
-import type { BudgetDraft } from '../limits/drafts.ts';
 import type { ModelDraft } from '../models/models.ts';
-import type { ParsedPolicy } from '../parsed/parsed.ts';
 import type { Report } from '../report/report.ts';
+import type { BudgetDraft } from '../sections/budgets.ts';
 import type { CheckedLimit } from '../sections/limits.ts';
 import { rounded } from '../yaml/slip-hints.ts';
 
@@ -39,14 +38,13 @@ interface UsableModels {
  * probably state USD instead of Credits.
  */
 export function reviewSmallBudgets(
-  { models, credit }: Pick<ParsedPolicy, 'models' | 'credit'>,
+  models: readonly ModelDraft[],
+  usdPerCredit: number,
   budgets: readonly CheckedLimit<BudgetDraft>[],
   usable: UsableModels,
   report: Report,
 ): void {
   const answers = models.map((draft) => ({ id: draft.model.id, usd: longestUsd(draft) })).sort((a, b) => a.usd - b.usd);
-  if (!credit) return;
-  const usdPerCredit = Number(credit.usd);
   for (const { draft, match } of budgets) {
     const { name, limit, unit, limitPlace, onExhausted } = draft;
     const covered = modelsOf(match, usable);

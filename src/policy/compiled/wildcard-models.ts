@@ -1,4 +1,3 @@
-import { parseDecimal } from '../../core/money/decimal.ts';
 import {
   hasKey,
   type Model,
@@ -8,7 +7,10 @@ import {
   type Wildcards,
 } from '../../core/policy/snapshot.ts';
 import { checkValue } from '../check/check.ts';
+import type { DraftReader } from '../define/section.ts';
 import { atAccounts, narrowCapabilities, pagesMaxOf, type ServingProviders } from '../models/availability.ts';
+import { MODELS } from '../models/catalog.ts';
+import { PRICES } from '../models/contracts.ts';
 import type { ModelFacts } from '../models/facts.ts';
 import { draftModel, type ModelContext, type ModelDraft, UNLISTED } from '../models/models.ts';
 import { changesBill } from '../models/same-model.ts';
@@ -22,14 +24,17 @@ import {
   withNames,
 } from '../models/wildcard-names.ts';
 import { merged, treeOf, type WildcardDraft } from '../models/wildcards.ts';
-import type { ParsedPolicy } from '../parsed/parsed.ts';
 import { statesKey } from '../providers/key-pool.ts';
-import type { ProviderSetup } from '../providers/providers.ts';
+import { PROVIDERS } from '../providers/providers.ts';
+import type { ProviderSetup } from '../providers/setup.ts';
 import { deepFreeze } from '../report/freeze.ts';
 import { Report } from '../report/report.ts';
 import { atOnce } from '../report/steps.ts';
 import { type CheckedRules, judgeModel } from '../rules/rules.ts';
 import { ModelText } from '../schema/model.ts';
+import { CREDITS } from '../sections/credits.ts';
+import { TASKS } from '../sections/tasks.ts';
+import { SELECTORS } from '../selectors/selectors.ts';
 import { type Tree, valueAt } from '../yaml/tree.ts';
 import type { FoundPrices } from './found-prices.ts';
 import { atMoment, type BuildMoment } from './moment.ts';
@@ -39,14 +44,13 @@ const KEPT_MAX = 1_000;
 
 /** The data that wildcards need: the compiled parts of their policy. */
 export interface WildcardContext {
-  readonly parsed: ParsedPolicy;
+  readonly of: DraftReader;
   readonly rules: CheckedRules;
   readonly setups: ReadonlyMap<string, ProviderSetup>;
   readonly serving: ServingProviders;
   readonly prices: FoundPrices;
   /** The public figures; null if the table of facts was not loaded. Without the table of facts, no ID has public figures. */
   readonly facts: PublicFigures | null;
-  readonly usdPerCredit: string;
   /** The moment of the build; null for prices as they are stated first. */
   readonly moment: BuildMoment | null;
   /** The first slot after the slots of the catalog. */
@@ -59,8 +63,10 @@ interface ServingWildcard extends NamedWildcard {
 }
 
 /** Compiles the wildcards of a policy; null for none. */
-export const compileWildcards = (drafts: readonly WildcardDraft[], context: WildcardContext): Wildcards | null =>
-  drafts.length === 0 ? null : deepFreeze(new PolicyWildcards(drafts, context));
+export function compileWildcards(context: WildcardContext): Wildcards | null {
+  const { wildcards } = context.of(MODELS);
+  return wildcards.length === 0 ? null : deepFreeze(new PolicyWildcards(wildcards, context));
+}
 
 class PolicyWildcards implements Wildcards {
   readonly patterns: readonly Model[];
@@ -75,16 +81,17 @@ class PolicyWildcards implements Wildcards {
 
   constructor(drafts: readonly WildcardDraft[], context: WildcardContext) {
     this.#context = context;
-    const { providers, tasks, contracts } = context.parsed;
+    const { of } = context;
+    const { named: providers } = of(PROVIDERS);
     this.#ofModels = {
-      usdPerCredit: parseDecimal(context.usdPerCredit)!,
+      usdPerCredit: of(CREDITS).usdPerCredit,
       needsKey: new Map(providers.map(({ name, data }) => [name, statesKey(data)])),
-      taskIndex: new Map(tasks.map(({ name }, at) => [name, at])),
+      taskIndex: new Map(of(TASKS).map(({ name }, at) => [name, at])),
       ...UNLISTED,
-      contracts,
+      contracts: of(PRICES),
       sections: new Map(),
     };
-    const named = withNames(drafts, context.parsed, context.facts);
+    const named = withNames(drafts, { models: of(MODELS).drafts, aliases: of(SELECTORS).aliases }, context.facts);
     const isServing = ({ provider }: WildcardDraft) => context.serving.has(provider);
     this.#leftOut = named.filter((one) => !isServing(one));
     let { firstSlot } = context;
@@ -145,7 +152,7 @@ class PolicyWildcards implements Wildcards {
   }
 
   #compile(id: string, wildcard: ServingWildcard): WildcardModel | WildcardRefusal {
-    const { parsed, facts, rules, serving, prices } = this.#context;
+    const { of, facts, rules, serving, prices } = this.#context;
     const { service, provider, path, place, standIn, standInModel, pattern } = wildcard;
     const upstream = wildcard.names.upstreamOf(id);
     const owner = serving.get(provider)!.discover ? prices.ownerOf(id, provider, upstream) : null;
@@ -181,7 +188,7 @@ class PolicyWildcards implements Wildcards {
       draft === null || report.failed ? [] : narrowed(atMoment([draft], this.#context.moment), this.#context);
     if (!narrow) return { refused: `\`${id}\` is not served, because its figures are not valid figures of a model.` };
     const model = { ...modelOf(narrow, id, standInModel.firstSlot, this.#context), pattern };
-    const { allowed, preferred } = judgeModel(rules, parsed, narrow);
+    const { allowed, preferred } = judgeModel(rules, of(TASKS), narrow);
     return deepFreeze({ model, allowed, preferred });
   }
 }

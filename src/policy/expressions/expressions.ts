@@ -1,5 +1,5 @@
 import type { TeamNames } from '../../core/people/people.ts';
-import { aliasNames, aliasTarget } from '../../core/policy/alias-names.ts';
+import { aliasTarget } from '../../core/policy/alias-names.ts';
 import {
   type CheckedExpression,
   CONDITION,
@@ -7,7 +7,6 @@ import {
   type FileTexts,
   type Program,
   TEXT,
-  type TextProgram,
 } from '../cel/check.ts';
 import { reviewClaims } from '../cel/claim-membership.ts';
 import { findContradiction } from '../cel/contradictions.ts';
@@ -15,43 +14,52 @@ import { checkReferences, type ReferenceNames } from '../cel/references.ts';
 import { costlyPart, EXPRESSION_STEPS_MAX } from '../cel/steps.ts';
 import { EMPTY_GUARDED, EMPTY_KEY, EMPTY_REQUEST, tryRun } from '../cel/trials.ts';
 import { budgetViewOf, type CelKind, guardViewOf, limitViewOf, viewOf } from '../cel/types.ts';
-import type { SentName } from '../check/cases.ts';
-import type { ExpressionDraft } from '../check/rule-drafts.ts';
-import type { NamedParts } from '../models/named-parts.ts';
-import { openNames, type PublicFigures } from '../models/wildcard-names.ts';
+import type { ExpressionChecker } from '../define/expression-checker.ts';
+import type { DraftReader } from '../define/section.ts';
+import { GUARDS } from '../guards/guards.ts';
+import { MODELS } from '../models/catalog.ts';
+import type { PublicFigures } from '../models/wildcard-names.ts';
+import { PROVIDERS } from '../providers/providers.ts';
 import type { Report } from '../report/report.ts';
-import { type KnownLabels, knownValues, type NamedLabel, reviewLabel, reviewValues } from './misspelt-values.ts';
-import { createTeamChecker } from './team-names.ts';
+import { TASKS } from '../sections/tasks.ts';
+import { DEFAULT_ALIASES } from '../sections/values.ts';
+import { openNamesOf, SELECTORS } from '../selectors/selectors.ts';
+import type { PolicyFile } from '../yaml/parse.ts';
+import { type KnownLabels, knownValues, reviewLabel, reviewValues } from './misspelt-values.ts';
+import { createTeamChecker, type TeamChecker } from './team-names.ts';
 
-export type ExpressionChecker = ReturnType<typeof createChecker>;
-
-/** The data that expressions may refer to. */
+/** The policy and the stored data that expressions may refer to. */
 interface CheckerContext {
+  readonly files: readonly PolicyFile[];
+  readonly of: DraftReader;
   readonly labels: KnownLabels;
   /** The teams in the store; null if they are not known. */
   readonly teams: TeamNames | null;
   readonly facts: PublicFigures | null;
 }
 
-/** Makes the checker for the expressions of one policy. Each check of an expression returns null for an absent or wrong expression. */
+/** The checker, and the teams in the expressions that it has checked. */
+type TeamsChecker = ExpressionChecker & { readonly teams: TeamChecker };
+
+/** Makes the checker for the expressions of one policy. */
 export function createChecker(
-  parsed: NamedParts & { readonly own?: { readonly guards: readonly { readonly name: string }[] } },
-  { labels, teams: known, facts }: CheckerContext,
+  { files, of, labels, teams: known, facts }: CheckerContext,
   report: Report,
-) {
-  const texts: FileTexts = new Map(parsed.files.map(({ path, text }) => [path, text ?? '']));
+): TeamsChecker {
+  const namesIn = (named: readonly { readonly name: string }[]) => named.map(({ name }) => name);
+  const texts: FileTexts = new Map(files.map(({ path, text }) => [path, text ?? '']));
   const names: ReferenceNames = {
-    tasks: parsed.tasks.map(({ name }) => name),
-    guards: (parsed.own?.guards ?? []).map(({ name }) => name),
-    models: [...parsed.modelIds.keys()],
-    selectors: parsed.selectors.map(({ name }) => name),
-    aliases: parsed.aliases,
-    defaultAliases: aliasNames(parsed.defaultAliases),
-    providers: parsed.providers.map(({ name }) => name),
-    wildcard: openNames(parsed, facts),
+    tasks: namesIn(of(TASKS)),
+    guards: namesIn(of(GUARDS)),
+    models: [...of(MODELS).ids.keys()],
+    selectors: namesIn(of(SELECTORS).named),
+    aliases: of(SELECTORS).aliases,
+    defaultAliases: of(DEFAULT_ALIASES),
+    providers: namesIn(of(PROVIDERS).named),
+    wildcard: openNamesOf(of, facts),
   };
-  const values = knownValues(parsed, labels);
-  const teams = createTeamChecker(parsed, known, report);
+  const values = knownValues(of, labels);
+  const teams = createTeamChecker(of, known, report);
   const admitted = <Expression extends CheckedExpression<unknown>>(program: Expression | null, kind: CelKind) => {
     if (!program || !isAffordable(program, kind, report)) return null;
     checkReferences(program, names, report);
@@ -60,35 +68,27 @@ export function createChecker(
   };
   const sendable = new Set([...names.selectors, ...names.models, ...names.aliases.keys()]);
   return {
-    /** Checks a name that callers send. A name that callers send may be known only from public figures. */
-    sent({ name, place }: SentName): void {
+    sent({ name, place }) {
       if (sendable.has(name) || names.wildcard(name) !== null) return;
       if (aliasTarget(names.defaultAliases, name) !== null) return;
       report.addUnknown('selector or model', name, sendable, place);
     },
-    /** Checks the ID of a model that an issuer of tokens admits. */
-    model({ name, place }: SentName): void {
+    model({ name, place }) {
       if (names.models.includes(name) || names.wildcard(name) === name) return;
       report.addUnknown('model', name, names.models, place);
     },
-    /** Checks the key label that metrics use. */
-    metered(label: NamedLabel | null): void {
-      if (label) reviewLabel(label, values.labels, report);
+    metered(label) {
+      reviewLabel(label, values.labels, report);
       teams.noteLabel(label);
     },
-    /**
-     * Checks an expression over the catalog. An expression with an unknown name matches no model, and `of` does not report this second
-     * problem.
-     */
-    of(draft: ExpressionDraft | null, kind: CelKind): Program | null {
+    of(draft, kind) {
       const before = report.found.length;
       const program = admitted(draft && checkExpression(CONDITION, draft, kind, texts, report), kind);
       if (!program || report.found.length > before) return null;
       reviewValues(program, values, report);
       return program;
     },
-    /** Checks the condition of a rule, budget or rate limit. */
-    condition(draft: ExpressionDraft | null, kind: keyof typeof CONDITIONS): Program | null {
+    condition(draft, kind) {
       const program = admitted(draft && checkExpression(CONDITION, draft, kind, texts, report), kind);
       const resolved = program && kind === 'budget' ? teams.resolved(program) : program;
       if (!resolved) return null;
@@ -97,23 +97,15 @@ export function createChecker(
       if (kind !== 'budget') teams.reviewNames(resolved);
       return resolved;
     },
-    each(draft: ExpressionDraft | null, kind: 'budget' | 'limit'): TextProgram | null {
+    each(draft, kind) {
       const program = admitted(draft && checkExpression(TEXT, draft, kind, texts, report), kind);
       if (!program || (kind === 'budget' && teams.isGroupedByName(program))) return null;
       reviewValues(program, values, report);
       return program;
     },
-    /** Checks a condition on the claims of a token. A condition on claims that fails counts as false, so failures need no warning. */
-    ofClaims: (draft: ExpressionDraft | null): Program | null =>
-      admitted(draft && checkExpression(CONDITION, draft, 'claims', texts, report), 'claims'),
-    /** Checks an expression that makes a text from the claims of a token. */
-    textOfClaims: (draft: ExpressionDraft | null): TextProgram | null =>
-      admitted(draft && checkExpression(TEXT, draft, 'claims', texts, report), 'claims'),
-    /**
-     * Reviews the expressions for the tokens of one issuer together, because one expression can reveal the type of a claim that another
-     * expression reads.
-     */
-    claimsOfIssuer: (programs: readonly (CheckedExpression<unknown> | null)[]): void =>
+    ofClaims: (draft) => admitted(draft && checkExpression(CONDITION, draft, 'claims', texts, report), 'claims'),
+    textOfClaims: (draft) => admitted(draft && checkExpression(TEXT, draft, 'claims', texts, report), 'claims'),
+    claimsOfIssuer: (programs) =>
       reviewClaims(
         programs.filter((program) => program !== null),
         report,

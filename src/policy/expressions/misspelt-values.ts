@@ -1,14 +1,16 @@
 import { ID_PREFIXES } from '../../core/people/people.ts';
 import { editDistance } from '../../core/text/edit-distance.ts';
 import { didYouMean } from '../../core/text/text.ts';
+import { CASES } from '../cases/cases.ts';
 import { accessesOf } from '../cel/ast.ts';
 import type { CheckedExpression } from '../cel/check.ts';
 import { USER_IN_BUDGETS } from '../cel/fields.ts';
 import { comparedTexts } from '../cel/references.ts';
 import type { CelKind } from '../cel/types.ts';
-import type { NamedParts } from '../models/named-parts.ts';
+import type { NamedLabel } from '../define/expression-checker.ts';
+import type { DraftReader } from '../define/section.ts';
+import { MODELS } from '../models/catalog.ts';
 import { servable } from '../models/wildcards.ts';
-import type { SourceSpan } from '../report/diagnostics.ts';
 import type { Report } from '../report/report.ts';
 
 /** Maps a label to the values that keys have for it. */
@@ -18,10 +20,12 @@ export type KnownLabels = ReadonlyMap<string, ReadonlySet<string>>;
  * Returns the existing values that rules can compare with, if they are known.
  * @param labels labels of the existing keys. `knownValues` adds the labels in the policy's test cases.
  */
-export function knownValues(parsed: NamedParts, labels: KnownLabels) {
-  const models = servable(parsed);
+export function knownValues(of: DraftReader, labels: KnownLabels) {
+  const { drafts, wildcards } = of(MODELS);
+  const { cases } = of(CASES);
+  const models = servable({ models: drafts, wildcards });
   const all: Map<string, Set<string>> = new Map([...labels].map(([name, values]) => [name, new Set(values)]));
-  for (const { given } of parsed.cases)
+  for (const { given } of cases)
     for (const [name, value] of Object.entries(given.key.labels))
       all.set(name, (all.get(name) ?? new Set()).add(value));
   return {
@@ -29,15 +33,8 @@ export function knownValues(parsed: NamedParts, labels: KnownLabels) {
     tags: [...new Set(models.flatMap(({ model }) => model.tags))],
     labels: all,
     /** IDs of teams and users that test cases state. */
-    imagined: new Set(parsed.cases.flatMap(({ given: { team, user } }) => [team?.id ?? [], user?.id ?? []].flat())),
+    imagined: new Set(cases.flatMap(({ given: { team, user } }) => [team?.id ?? [], user?.id ?? []].flat())),
   };
-}
-
-/** A key label that a policy names, with its location. */
-export interface NamedLabel {
-  readonly label: string;
-  readonly place: SourceSpan;
-  readonly path: string;
 }
 
 /** Warns about a label that no key has, if it resembles an existing label. */

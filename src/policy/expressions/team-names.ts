@@ -1,29 +1,28 @@
 import type { NamedTeam, TeamNames } from '../../core/people/people.ts';
 import { didYouMean } from '../../core/text/text.ts';
+import { CASES } from '../cases/cases.ts';
 import { type ASTNode, accessesOf, literalOf, nodesOf, pathOf } from '../cel/ast.ts';
 import type { CheckedExpression, Program } from '../cel/check.ts';
 import { comparedTexts } from '../cel/references.ts';
 import { environmentOf } from '../cel/types.ts';
-import type { NamedParts } from '../models/named-parts.ts';
+import type { NamedLabel } from '../define/expression-checker.ts';
+import type { DraftReader } from '../define/section.ts';
+import { TEAMS } from '../people/people.ts';
 import { namesAfterRenames } from '../people/team-renames.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import { nearest, nearestHint } from '../report/nearest.ts';
 import type { Report } from '../report/report.ts';
-import type { NamedLabel } from './misspelt-values.ts';
 
 export type TeamChecker = ReturnType<typeof createTeamChecker>;
 
 const isTeamName = (node: ASTNode): boolean => pathOf(node)?.join('.') === 'team.name';
 
 /** Makes the checker for team names in the expressions of one policy. @param present the teams in the store; null if they are not known */
-export function createTeamChecker(
-  parsed: Pick<NamedParts, 'people' | 'cases'>,
-  present: TeamNames | null,
-  report: Report,
-) {
-  const known = present && namesAfterRenames(present, parsed.people.teams);
-  const declared = new Set(parsed.people.teams.map(({ name }) => name));
-  const imagined = new Set(parsed.cases.flatMap(({ given }) => given.team?.name ?? []));
+export function createTeamChecker(of: DraftReader, present: TeamNames | null, report: Report) {
+  const stated = of(TEAMS);
+  const known = present && namesAfterRenames(present, stated);
+  const declared = new Set(stated.map(({ name }) => name));
+  const imagined = new Set(of(CASES).cases.flatMap(({ given }) => given.team?.name ?? []));
   const names = lazyNames(known, declared);
   const ids = new Map<string, string | null>();
   const uses: TeamUses = { label: null, team: null };
@@ -61,8 +60,8 @@ export function createTeamChecker(
       }
     },
 
-    noteLabel(named: NamedLabel | null): void {
-      if (named?.label === 'team') uses.label ??= named.place;
+    noteLabel(named: NamedLabel): void {
+      if (named.label === 'team') uses.label ??= named.place;
     },
 
     /**
@@ -117,7 +116,7 @@ export function createTeamChecker(
 
     /** Warns about a policy that uses both teams and the key label `team`. */
     review(): void {
-      const place = uses.team ?? parsed.people.teams[0]?.place;
+      const place = uses.team ?? stated[0]?.place;
       if (!uses.label || !(place || names().length > 0)) return;
       const message =
         '`key.labels.team` groups keys by their label `team`, but there are also teams: the two count separately';

@@ -14,8 +14,10 @@ import {
 import { messageOf } from '../../core/thrown.ts';
 import { guardViewOf } from '../cel/types.ts';
 import { checkOptions } from '../check/check.ts';
-import { expressionAt } from '../check/rule-drafts.ts';
+import { expressionAt } from '../check/expression-drafts.ts';
 import { emptyMap, type NamedItem } from '../check/section-checks.ts';
+import { type Environment, PLACEHOLDER } from '../define/environment.ts';
+import { defineList } from '../define/section.ts';
 import {
   ADDRESS,
   normalUrl,
@@ -24,9 +26,7 @@ import {
   reportNoAddress,
   reviewPrivateHost,
 } from '../providers/addresses.ts';
-import { type Environment, PLACEHOLDER } from '../providers/providers.ts';
 import type { Report } from '../report/report.ts';
-import { defineList } from '../sections/section-definition.ts';
 import { placeAt, valueAt } from '../yaml/tree.ts';
 
 const words = <Word extends string>(
@@ -160,13 +160,15 @@ type GuardDraft = ReturnType<typeof draftGuard>;
 
 /** The section `guards`. */
 export const GUARDS = defineList({
+  name: 'guards',
   description: 'Guards, which block, mask or flag texts of requests and answers, in this order.',
   item: GuardText,
   guard: WHY_GUARDED,
   page: ['Choose', 'guards.md'],
   draft: (items) => items.map(draftGuard),
-  compile(draft, { check, env, guards, report }, earlier: readonly GuardRule[]): GuardRule | null {
+  compile(draft, { check, env, plugins: { guards }, report }, earlier: readonly GuardRule[]): GuardRule | null {
     const when = check.condition(draft.when, 'guard');
+    if (draft.model) check.sent(draft.model);
     const plugin = guards.get(draft.plugin);
     if (!draft.rule) return null;
     if (!plugin) {

@@ -11,7 +11,7 @@ import type {
 import { CAPABILITIES, lackingBits, PASSTHROUGH_BITS } from '../../core/request/capability.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { limitsAtKey } from '../providers/endpoint-limits.ts';
-import type { ProviderSetup } from '../providers/providers.ts';
+import type { ProviderSetup } from '../providers/setup.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import type { Report } from '../report/report.ts';
 import { inSteps } from '../report/steps.ts';

@@ -1,15 +1,30 @@
+import { mapOf } from '../../core/define/fields.ts';
 import { type Decimal, toNumber } from '../../core/money/decimal.ts';
 import { scaledPrice } from '../../core/money/price.ts';
 import { scaledPlan } from '../../core/money/price-plan.ts';
 import { type CheckContext, checkNamed } from '../check/section-checks.ts';
+import { defineInput, ORDINARY } from '../define/section.ts';
+import { PROVIDERS } from '../providers/providers.ts';
 import { ContractText } from '../schema/model.ts';
 import { decimalAt, type StatedPrice, type UsdPrice } from '../schema/prices.ts';
 
 /** The factor of the list prices of each provider, such as 0.88 for a discount of 12 %. Providers without a contract are absent. */
 export type Contracts = ReadonlyMap<string, Decimal>;
 
-/** Reads the section `prices`. */
-export function draftContracts(context: CheckContext, providers: Iterable<string>): Contracts {
+/** The section `prices`. */
+export const PRICES = defineInput({
+  name: 'prices',
+  text: mapOf(ContractText, 'Provider → what your contract changes in its prices.'),
+  guard: ORDINARY,
+  page: ['Serve', 'language.md#models'],
+  draft: (context) =>
+    draftContracts(
+      context,
+      context.of(PROVIDERS).named.map(({ name }) => name),
+    ),
+});
+
+function draftContracts(context: CheckContext, providers: Iterable<string>): Contracts {
   const { report } = context;
   const known = new Set(providers);
   const contracts = new Map<string, Decimal>();

@@ -2,11 +2,11 @@ import type { Model } from '../../core/policy/snapshot.ts';
 import { CAPABILITIES } from '../../core/request/capability.ts';
 import { type FallbackLists, filledLists, listsFor } from '../../core/request/fallbacks.ts';
 import type { NamedItem } from '../check/section-checks.ts';
-import type { PeopleDraft } from '../people/people.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import type { Report } from '../report/report.ts';
 import type { FallbacksText } from '../schema/fallbacks.ts';
-import { type ScalarTree, type Tree, valueAt } from '../yaml/tree.ts';
+import { type ScalarTree, valueAt } from '../yaml/tree.ts';
+import { type OtherNames, otherNames, scalarsIn } from './other-names.ts';
 
 /** Returns the lists that a model or selector states; undefined if it states none. */
 export function readFallbacks(stated: FallbacksText | undefined): FallbackLists | undefined {
@@ -26,18 +26,17 @@ interface FallbackNames {
 
 /** Checks the names in the lists of models and selectors. Two models may name each other, because a list is not followed further. */
 export function checkFallbacks(
-  items: readonly NamedItem<unknown>[],
+  items: readonly OtherNames[],
   { ids, selectors, patterns }: FallbackNames,
   report: Report,
 ) {
   const wildcardOf = (name: string) => patterns.find((pattern) => name.startsWith(pattern.slice(0, -1)));
   const names = new Set(selectors.map(({ name }) => name));
-  for (const { name: owner, tree } of items) {
-    for (const list of listsIn(valueAt(tree, 'fallbacks'))) {
+  for (const { name: owner, fallbacks } of items) {
+    for (const list of fallbacks) {
       const places = new Map<string, SourceSpan>();
-      for (const item of list) {
-        if (item.kind !== 'scalar' || typeof item.value !== 'string') continue;
-        const { value: name, place } = item;
+      for (const { value: name, place } of list) {
+        if (typeof name !== 'string') continue;
         const expected = 'the IDs of other models';
         const first = places.get(name);
         if (name === owner) report.add('bad-fallback', place, `\`${owner}\` is its own fallback`, { expected });
@@ -62,47 +61,34 @@ export function checkFallbacks(
   }
 }
 
-/** Returns the items of each list that a value of `fallbacks` has. */
-function listsIn(value: Tree | undefined): (readonly Tree[])[] {
-  if (value?.kind === 'list') return [value.items];
-  if (value?.kind !== 'map') return [];
-  return value.entries.flatMap(({ value: list }) => (list.kind === 'list' ? [list.items] : []));
-}
-
 type ComparedModel = Pick<Model, 'id' | 'contextWindow' | 'capabilities'>;
 
-/** The models of a policy, and the people who may use them. */
-interface ComparedParts {
-  readonly named: readonly NamedItem<unknown>[];
-  readonly drafts: readonly { readonly model: ComparedModel }[];
-  readonly people: PeopleDraft;
-}
-
 /** Warns about fallbacks that cannot replace their model. Fallbacks of selectors are not compared. */
-export function reviewFallbacks({ named, drafts, people }: ComparedParts, report: Report): void {
+export function reviewFallbacks(
+  named: readonly NamedItem<unknown>[],
+  drafts: readonly { readonly model: ComparedModel }[],
+  report: Report,
+): void {
   const models = drafts.map(({ model }) => model);
   const byId = new Map(models.map((model) => [model.id, model]));
-  for (const { name, tree } of named) {
-    const owner = byId.get(name);
-    const stated = valueAt(tree, 'fallbacks');
-    if (!owner || !stated) continue;
-    for (const item of namesIn(valueAt(stated, 'context'))) {
+  for (const one of named) {
+    const owner = byId.get(one.name);
+    const stated = owner && otherNames(one);
+    if (!stated) continue;
+    for (const item of scalarsIn(valueAt(one.tree, 'fallbacks', 'context'))) {
       const fallback = byId.get(item.source);
       if (fallback) reviewWindow(fallback, owner, models, item, report);
     }
-    const first = new Map(listsIn(stated).flatMap((list) => list.filter(isName).map((item) => [item.source, item])));
-    for (const [id, { place }] of first) {
+    for (const [id, { place }] of listedOnce(stated)) {
       const fallback = byId.get(id);
-      if (!fallback || fallback === owner) continue;
-      reviewTools(fallback, owner, models, place, report);
-      reviewAllowed(fallback, owner, people, place, report);
+      if (fallback && fallback !== owner) reviewTools(fallback, owner, models, place, report);
     }
   }
 }
 
-const isName = (item: Tree): item is ScalarTree => item.kind === 'scalar';
-const namesIn = (list: Tree | undefined): readonly ScalarTree[] =>
-  list?.kind === 'list' ? list.items.filter(isName) : [];
+/** Returns each fallback of a model once, by the text in the policy. */
+export const listedOnce = ({ fallbacks }: OtherNames): ReadonlyMap<string, ScalarTree> =>
+  new Map(fallbacks.flat().map((item) => [item.source, item]));
 
 function reviewWindow(
   fallback: ComparedModel,
@@ -137,22 +123,4 @@ function reviewTools(
   const message = `\`${owner.id}\` has \`tools\`, but its fallback \`${fallback.id}\` does not, so no request with tools falls back to it`;
   const hint = `add \`tools\` to the \`capabilities\` of \`${fallback.id}\` if it can call tools${other ? `, or name a model that can, such as \`${other.id}\`` : ''}`;
   report.add('idle-fallback', place, message, { hint });
-}
-
-function reviewAllowed(
-  fallback: ComparedModel,
-  owner: ComparedModel,
-  { organization, teams }: PeopleDraft,
-  place: SourceSpan,
-  report: Report,
-): void {
-  const levels = [
-    { who: 'the organization', path: 'organization.models', models: organization.models },
-    ...teams.map(({ name, models }) => ({ who: `the team \`${name}\``, path: `teams.${name}.models`, models })),
-  ];
-  const excluding = levels.filter(({ models }) => models?.includes(owner.id) && !models.includes(fallback.id));
-  for (const { who, path } of excluding) {
-    const message = `${who} may use \`${owner.id}\`, but not its fallback \`${fallback.id}\``;
-    report.add('idle-fallback', place, message, { hint: `add \`${fallback.id}\` to \`${path}\`` });
-  }
 }

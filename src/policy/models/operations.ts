@@ -1,6 +1,6 @@
 import { OPERATIONS, type Operation } from '../../core/kinds/operations.ts';
 import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
-import type { ProviderSetup } from '../providers/providers.ts';
+import type { ProviderSetup } from '../providers/setup.ts';
 import type { DiagnosticCode, SourceSpan } from '../report/diagnostics.ts';
 import type { Report } from '../report/report.ts';
 

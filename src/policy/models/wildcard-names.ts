@@ -1,11 +1,18 @@
 import type { FactsTable } from './facts.ts';
 import type { ModelDraft } from './models.ts';
-import type { NamedParts } from './named-parts.ts';
 import { isWellFormed, SameModels } from './same-model.ts';
 import type { WildcardDraft } from './wildcards.ts';
 
-interface Catalog extends Pick<NamedParts, 'aliases'> {
+interface Catalog {
+  /** Maps each alias to the selector or model that it stands for. */
+  readonly aliases: ReadonlyMap<string, string>;
   readonly models: readonly ModelDraft[];
+}
+
+interface OpenCatalog extends Catalog {
+  readonly wildcards: readonly WildcardDraft[];
+  /** The beginnings of the IDs of models that may be found. */
+  readonly openings: readonly string[];
 }
 
 /** The published figures of models, with their publisher and date. */
@@ -98,7 +105,7 @@ const wildcardNames = (wildcards: readonly WildcardDraft[], catalog: Catalog, fa
  * @returns a function from a name to its ID, or null
  */
 export function openNames(
-  { wildcards, openings, ...catalog }: Catalog & Pick<NamedParts, 'wildcards' | 'openings'>,
+  { wildcards, openings, ...catalog }: OpenCatalog,
   facts: PublicFigures | null,
 ): (name: string) => string | null {
   const covered = wildcardNames(wildcards, catalog, facts);

@@ -2,14 +2,14 @@ import { ITEM_NAME } from '../../core/define/policy-words.ts';
 import { plural } from '../../core/text/text.ts';
 import { checkValue } from '../check/check.ts';
 import { checkNamed, emptyMap, type NamedItem } from '../check/section-checks.ts';
+import type { ProviderText } from '../providers/schema.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import type { Report } from '../report/report.ts';
 import { ModelText } from '../schema/model.ts';
-import type { ProviderText } from '../schema/policy.ts';
-import { WildcardText } from '../schema/wildcard.ts';
 import { type Entry, entryOf, type MapTree, type ScalarTree, type Tree, toData, valueAt } from '../yaml/tree.ts';
 import type { LatencyOf } from './latency.ts';
 import { draftModel, isWildcard, type ModelContext, type ModelDraft } from './models.ts';
+import { WildcardText } from './wildcard-schema.ts';
 
 /** The form of a wildcard: the prefix of the IDs, then `*`. */
 const WILDCARD_NAME = {

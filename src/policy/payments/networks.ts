@@ -8,8 +8,8 @@ import { figureAt, rateOf, unitsOf } from '../check/usd.ts';
 import { ADDRESS, normalUrl, refuseForbidden } from '../providers/addresses.ts';
 import { listNames } from '../report/nearest.ts';
 import type { Report } from '../report/report.ts';
-import { ADDRESS_PATTERN, AssetText, FACILITATOR_KEYS, FacilitatorText, NetworkText } from '../schema/payments.ts';
 import { entryOf, placeAt, type Tree, valueAt } from '../yaml/tree.ts';
+import { ADDRESS_PATTERN, AssetText, FACILITATOR_KEYS, FacilitatorText, NetworkText } from './schema.ts';
 
 /** A payment network to check. The data of the network is null if it does not satisfy its schema, which was already reported. */
 interface NetworkSubject extends Subject {

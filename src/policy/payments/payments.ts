@@ -1,35 +1,38 @@
 import type { Static } from '@sinclair/typebox';
 import { type Decimal, plainText } from '../../core/money/decimal.ts';
 import type { PaymentNetwork, PaymentPolicy } from '../../core/policy/payments.ts';
+import type { AmountContext } from '../check/amounts.ts';
 import { validPartsOf } from '../check/check.ts';
 import { checkSection, emptyMap, sectionSubject } from '../check/section-checks.ts';
 import { isAbove, type UsdAmount, usdReader } from '../check/usd.ts';
+import { asDrafted, type DraftContext, defineSection } from '../define/section.ts';
 import type { Report } from '../report/report.ts';
-import { PaymentsText, PrepaidText, QuoteText, X402Text } from '../schema/payments.ts';
-import { type DraftContext, defineSection } from '../sections/section-definition.ts';
+import { amountContext } from '../sections/credits.ts';
+import { PUBLIC_URL } from '../sections/public-url.ts';
 import { entryOf, placeAt, type Tree, valueAt } from '../yaml/tree.ts';
 import { draftNetwork } from './networks.ts';
+import { PaymentsText, PrepaidText, QuoteText, X402Text } from './schema.ts';
 
 const PATH = 'payments.x402';
 
 /** The section `payments`. The payments module checks whether the environment variables that it names are set. */
 export const PAYMENTS = defineSection({
+  name: 'payments',
   text: PaymentsText,
   guard: 'it decides who is paid, and by which service',
   page: ['Spend', '../spend/accepting-payments.md'],
   draft: draftPayments,
-  *compile(payments): Generator<undefined, PaymentPolicy | null> {
-    yield;
-    return payments;
-  },
+  compile: asDrafted,
 });
 
 /**
  * Checks the whole section `payments`, even if payments are off. `draftPayments` returns null if payments are off or anything in the
  * section is wrong.
  */
-function draftPayments(context: DraftContext): PaymentPolicy | null {
-  const { report, usdPerCredit, publicUrl } = context;
+function draftPayments(stated: DraftContext): PaymentPolicy | null {
+  const context = amountContext(stated);
+  const { report, usdPerCredit } = context;
+  const publicUrl = context.of(PUBLIC_URL);
   const section = sectionSubject('payments', context).tree;
   const text = checkSection('payments', PaymentsText, context)?.x402 ?? null;
   const entry = entryOf(section, 'x402');
@@ -64,7 +67,7 @@ function draftPayments(context: DraftContext): PaymentPolicy | null {
 const isNone = (tree: Tree): boolean =>
   tree.kind === 'list' ? tree.items.length === 0 : tree.kind === 'map' && tree.entries.length === 0;
 
-function readQuote(tree: Tree, context: DraftContext) {
+function readQuote(tree: Tree, context: AmountContext) {
   const { report } = context;
   const path = `${PATH}.quote`;
   const usd = usdReader(QuoteText, { path, tree }, context);
@@ -83,7 +86,7 @@ function readQuote(tree: Tree, context: DraftContext) {
   return { quoteMax: max.credits, chargeMin: Math.min(min.credits, max.credits), settleFee: fee.credits };
 }
 
-function readTopUp(tree: Tree, context: DraftContext) {
+function readTopUp(tree: Tree, context: AmountContext) {
   const path = `${PATH}.prepaid`;
   const usd = usdReader(PrepaidText, { path, tree }, context);
   const min = usd('min_usd', 'up');

@@ -1,4 +1,5 @@
 import type { Static } from '@sinclair/typebox';
+import { list } from '../../core/define/fields.ts';
 import {
   type GroupTerms,
   type HolderTerms,
@@ -8,15 +9,21 @@ import {
   type TeamNames,
 } from '../../core/people/people.ts';
 import type { AmountContext } from '../check/amounts.ts';
-import { type CheckContext, checkList, checkSection, sectionSubject } from '../check/section-checks.ts';
-import { readLimit } from '../limits/budgets.ts';
+import { checkList, checkSection, sectionSubject } from '../check/section-checks.ts';
+import { asDrafted, type DraftContext, defineSection, ORDINARY } from '../define/section.ts';
+import { MODELS, otherNamesIn } from '../models/catalog.ts';
+import { listedOnce } from '../models/fallbacks.ts';
+import { PROVIDERS } from '../providers/providers.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import type { Report } from '../report/report.ts';
 import { checkTimeZone } from '../report/time-zone.ts';
 import { ratesOf } from '../schema/limits.ts';
-import { LevelBudgetText, OrganizationText, TeamText } from '../schema/people.ts';
+import { readLimit } from '../sections/budget-limit.ts';
+import { amountContext } from '../sections/credits.ts';
+import { GATEWAY } from '../sections/gateway.ts';
 import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
-import { checkFormerNames } from './team-renames.ts';
+import { LevelBudgetText, OrganizationText, TeamText } from './schema.ts';
+import { checkFormerNames, reviewReplacedTeams } from './team-renames.ts';
 
 type GroupText = Static<typeof OrganizationText>;
 type TermsText = Omit<GroupText, 'member_defaults'>;
@@ -30,35 +37,84 @@ interface TermsContext extends AmountContext {
 }
 
 /** The models that the terms of teams and users can name. */
-export interface ModelNames {
+interface ModelNames {
   readonly ids: ReadonlyMap<string, SourceSpan>;
-  /** Prefixes of IDs that wildcards serve. */
+  /** Prefixes of IDs that wildcards or model servers serve. */
   readonly starts: readonly string[];
 }
 
-/** The organization and the teams of a policy, with the location of each team's name. */
-export interface PeopleDraft {
-  readonly organization: GroupTerms;
-  readonly teams: readonly (TeamDeclaration & { readonly place: SourceSpan })[];
+function termsContext(context: DraftContext): TermsContext {
+  const { ids, wildcards } = context.of(MODELS);
+  const { openings } = context.of(PROVIDERS);
+  const starts = [...openings, ...wildcards.map(({ pattern }) => pattern.slice(0, -1))];
+  return { ...amountContext(context), zone: context.of(GATEWAY).timeZone, models: { ids, starts } };
 }
 
-/** Checks the sections `organization` and `teams`. `draftPeople` leaves out a team with errors completely. */
-export function draftPeople(context: CheckContext & AmountContext, zone: string, models: ModelNames): PeopleDraft {
-  const { report, usdPerCredit, converted } = context;
-  const terms: TermsContext = { report, usdPerCredit, converted, zone, models };
-  const organization = checkSection('organization', OrganizationText, context);
-  const { tree } = sectionSubject('organization', context);
-  const items = checkList('teams', TeamText, context);
-  checkFormerNames(items, report);
-  return {
-    organization: organization ? groupOf(organization, tree, 'organization', terms) : NO_GROUP_TERMS,
-    teams: items.flatMap(({ data, tree: item, path }) => {
+/** The section `organization`. */
+export const ORGANIZATION = defineSection({
+  name: 'organization',
+  text: OrganizationText,
+  guard: ORDINARY,
+  page: ['Spend', '../operate/people.md#declare-teams'],
+  draft(context): GroupTerms {
+    const stated = checkSection('organization', OrganizationText, context);
+    const { tree } = sectionSubject('organization', context);
+    return stated ? groupOf(stated, tree, 'organization', termsContext(context)) : NO_GROUP_TERMS;
+  },
+  compile: asDrafted,
+});
+
+/** A team of the policy, with the location of its name. */
+type TeamDraft = TeamDeclaration & { readonly place: SourceSpan };
+
+/** The section `teams`. A team with errors is left out completely. */
+export const TEAMS = defineSection({
+  name: 'teams',
+  text: list(TeamText, 'Teams that the policy manages. Other teams are created through the API.'),
+  guard: ORDINARY,
+  page: ['Spend', '../operate/people.md#declare-teams'],
+  draft(context): readonly TeamDraft[] {
+    const { report } = context;
+    const items = checkList('teams', TeamText, context);
+    checkFormerNames(items, report);
+    const terms = termsContext(context);
+    const teams = items.flatMap(({ data, tree, path }) => {
       if (!data) return [];
       const { name, formerly, ...text } = data;
       const names = { name, ...(formerly !== undefined && { formerly }) };
-      return { ...names, place: placeAt(item, 'name'), ...groupOf(text, item, path, terms) };
-    }),
-  };
+      return { ...names, place: placeAt(tree, 'name'), ...groupOf(text, tree, path, terms) };
+    });
+    reviewFallbacks(context, teams);
+    return teams;
+  },
+  *compile(drafts, { installation, report }): Generator<undefined, readonly TeamDeclaration[]> {
+    yield;
+    const { today, teams, teamsWithKeys } = installation;
+    if (teams) reviewTeams(drafts, teams, report);
+    if (today !== undefined && teams && teamsWithKeys) reviewReplacedTeams(drafts, teams, teamsWithKeys, report);
+    return drafts.map(({ place: _, ...team }) => team);
+  },
+});
+
+/** Warns about fallbacks that those who may use the model may not use. */
+function reviewFallbacks(context: DraftContext, teams: readonly TeamDraft[]): void {
+  const { drafts } = context.of(MODELS);
+  const organization = context.of(ORGANIZATION);
+  const sound = new Set(drafts.map(({ model }) => model.id));
+  const levels = [
+    { who: 'the organization', path: 'organization.models', models: organization.models },
+    ...teams.map(({ name, models }) => ({ who: `the team \`${name}\``, path: `teams.${name}.models`, models })),
+  ];
+  for (const owner of otherNamesIn(context).filter(({ name }) => sound.has(name))) {
+    for (const [id, { place }] of listedOnce(owner)) {
+      if (!sound.has(id) || id === owner.name) continue;
+      const excluding = levels.filter(({ models }) => models?.includes(owner.name) && !models.includes(id));
+      for (const { who, path } of excluding) {
+        const message = `${who} may use \`${owner.name}\`, but not its fallback \`${id}\``;
+        context.report.add('idle-fallback', place, message, { hint: `add \`${id}\` to \`${path}\`` });
+      }
+    }
+  }
 }
 
 function groupOf({ member_defaults: defaults, ...text }: GroupText, tree: Tree, path: string, context: TermsContext) {
@@ -106,7 +162,7 @@ function checkModel(model: string, place: SourceSpan, { models: { ids, starts },
 }
 
 /** Reports declared teams that already exist through the API. A team is managed either by the policy or by the API, never by both. */
-export function reviewTeams({ teams }: PeopleDraft, present: TeamNames, report: Report): void {
+function reviewTeams(teams: readonly TeamDraft[], present: TeamNames, report: Report): void {
   for (const { name, place } of teams) {
     const found = present.get(name);
     if (!found?.isOfApi || found.isDeleted || found.name !== name) continue;

@@ -4,8 +4,8 @@ import type { NamedItem } from '../check/section-checks.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import { listNames } from '../report/nearest.ts';
 import type { Report } from '../report/report.ts';
-import type { TeamText } from '../schema/people.ts';
 import { placeAt } from '../yaml/tree.ts';
+import type { TeamText } from './schema.ts';
 
 type PlacedTeam = Pick<TeamDeclaration, 'name' | 'formerly'> & { readonly place: SourceSpan };
 

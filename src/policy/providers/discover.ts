@@ -1,5 +1,5 @@
 import type { NamedItem } from '../check/section-checks.ts';
-import type { ProviderText } from '../schema/policy.ts';
+import type { ProviderText } from './schema.ts';
 
 /** The presets whose models Signalbox finds by default. */
 export const DISCOVERED_PRESETS = ['ollama', 'llama-cpp', 'lm-studio', 'vllm'] as const;

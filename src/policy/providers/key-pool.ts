@@ -1,6 +1,6 @@
 import type { PooledKey, ProviderAccount } from '../../core/policy/snapshot.ts';
-import type { ProviderText } from '../schema/policy.ts';
 import { readLimits } from './endpoint-limits.ts';
+import type { ProviderText } from './schema.ts';
 
 /** The most keys of a provider, counting every line of its variables. */
 export const KEYS_MAX = 64;

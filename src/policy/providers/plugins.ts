@@ -1,12 +1,31 @@
+import { Type } from '@sinclair/typebox';
 import { type Plugin, type PluginMaps, pluginMaps, pluginsIn } from '../../contract/kinds.ts';
 import { checkValue } from '../check/check.ts';
-import { type CheckContext, itemsOf } from '../check/section-checks.ts';
+import { itemsOf } from '../check/section-checks.ts';
+import { type DraftContext, defineInput } from '../define/section.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import type { Report } from '../report/report.ts';
-import { PluginText } from '../schema/rules.ts';
+
+const PluginText = Type.String({
+  minLength: 1,
+  maxLength: 512,
+  examples: ['./plugins/thrifty.ts', '@acme/signalbox-strategy'],
+  description: 'A path relative to the policy folder that begins with `./` or `../`, or the name of a package.',
+});
+
+/** The section `plugins`, whose plugins are loaded before any section is compiled. */
+export const PLUGINS = defineInput({
+  name: 'plugins',
+  text: Type.Array(PluginText, {
+    examples: [['./plugins/thrifty.ts']],
+    description: 'Your own plugins: relative paths or names of packages.',
+  }),
+  guard: 'it runs code in this process',
+  draft: draftPlugins,
+});
 
 /** A plugin that the policy lists: a path relative to the policy folder, or the name of a package. */
-export type PluginDraft = ReturnType<typeof draftPlugins>[number];
+type PluginDraft = ReturnType<typeof draftPlugins>[number];
 
 /** The plugins that a module exports, or the error that prevented loading it. */
 export type LoadedPlugin = readonly Plugin[] | Error;
@@ -15,7 +34,7 @@ const PATH = /^\.\.?\/(?:[^\0]*\/)?[^/\0]+\.(?:[cm]?[jt]s)$/;
 const PACKAGE = /^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*(?:\/[A-Za-z0-9._-]+)*$/;
 
 /** Checks the form of the listed plugins. `plugin-host` loads the listed plugins. */
-export function draftPlugins(context: CheckContext) {
+function draftPlugins(context: DraftContext) {
   const first = new Map<string, SourceSpan>();
   return itemsOf('plugins', PluginText, context).flatMap((tree, at) => {
     const subject = { path: `plugins[${at}]`, tree, place: tree.place };

@@ -3,8 +3,8 @@ import { checkNeeded } from '../check/key-rules.ts';
 import type { NamedItem } from '../check/section-checks.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import type { Report } from '../report/report.ts';
-import { ProviderText } from '../schema/policy.ts';
 import { placeAt } from '../yaml/tree.ts';
+import { ProviderText } from './schema.ts';
 
 /** The adapter of a provider, and the preset with its defaults. */
 export interface ProviderService {

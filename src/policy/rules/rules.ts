@@ -6,7 +6,7 @@ import {
   type Operation,
 } from '../../core/kinds/operations.ts';
 import { type Constraint, emptyBits, type Preference, setBit } from '../../core/policy/rules.ts';
-import type { Model, PolicySnapshot, WildcardModel } from '../../core/policy/snapshot.ts';
+import type { Model, PolicySnapshot, Task, WildcardModel } from '../../core/policy/snapshot.ts';
 import { capabilityNames, OF_EVERY_DIALECT } from '../../core/request/capability.ts';
 import { plural } from '../../core/text/text.ts';
 import { type ASTNode, literalOf, nodesOf, pathOf } from '../cel/ast.ts';
@@ -15,15 +15,16 @@ import { readsIntent } from '../cel/intent.ts';
 import { hintForTags } from '../cel/references.ts';
 import { EMPTY_REQUEST, tryRun } from '../cel/trials.ts';
 import { modelViews, viewOf, withholdOpen, withholdUnstated } from '../cel/types.ts';
-import { type ConstraintDraft, expressionAt, type PreferenceDraft } from '../check/rule-drafts.ts';
-import type { ExpressionChecker } from '../expressions/expressions.ts';
+import type { DraftReader } from '../define/section.ts';
+import { MODELS } from '../models/catalog.ts';
 import { isWildcard, type ModelDraft } from '../models/models.ts';
 import { servable } from '../models/wildcards.ts';
-import type { ParsedPolicy } from '../parsed/parsed.ts';
+import { PROVIDERS } from '../providers/providers.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import { listNames } from '../report/nearest.ts';
 import type { Report } from '../report/report.ts';
-import { inSteps } from '../report/steps.ts';
+import { TASKS } from '../sections/tasks.ts';
+import { type CheckedFilter, SELECTORS } from '../selectors/selectors.ts';
 import {
   type ConditionalRule,
   type ConstraintTarget,
@@ -32,56 +33,15 @@ import {
   reviewConflicts,
   type SelectorRule,
 } from './conflicts.ts';
+import type { CheckedConstraint } from './constraints.ts';
+import type { CheckedPreference } from './preferences.ts';
 import type { RequestSpace } from './shared-request.ts';
-
-/** A rule with its condition, and the expression in the rule's own key. */
-type CheckedRule<Draft, Key extends string> = Readonly<
-  { draft: Draft; when: Program | null } & Record<Key, Program | null>
->;
-type CheckedConstraint = CheckedRule<ConstraintDraft, 'require'>;
-type CheckedPreference = CheckedRule<PreferenceDraft, 'prefer'>;
-
-interface CheckedFilter {
-  readonly selector: string;
-  readonly vectorSpace: string | null;
-  readonly require: Program | null;
-}
 
 /** The rules of a policy with their checked expressions; null for an expression that is absent or wrong. */
 export interface CheckedRules {
   readonly constraints: readonly CheckedConstraint[];
   readonly preferences: readonly CheckedPreference[];
   readonly filters: readonly CheckedFilter[];
-}
-
-/** Checks every expression of the rules and selectors. */
-export function* checkRules(
-  parsed: ParsedPolicy,
-  check: ExpressionChecker,
-  report: Report,
-): Generator<undefined, CheckedRules> {
-  return {
-    constraints: yield* inSteps(parsed.constraints, (draft) => ({
-      draft,
-      when: check.condition(draft.when, 'when'),
-      require: check.of(draft.require, 'constraint'),
-    })),
-    preferences: yield* inSteps(parsed.preferences, (draft) => {
-      const checked = { draft, when: check.condition(draft.when, 'when'), prefer: check.of(draft.prefer, 'model') };
-      if (draft.worth === 0) {
-        const message = `preference \`${draft.name}\` has a worth of 0, so it has no effect`;
-        report.add('prefers-none', draft.worthPlace, message, {
-          hint: 'remove the preference, or set `worth` to another value',
-        });
-      }
-      return checked;
-    }),
-    filters: yield* inSteps(parsed.selectors, (named) => ({
-      selector: named.name,
-      vectorSpace: named.data?.vector_space ?? null,
-      require: check.of(expressionAt(named, 'models', 'require'), 'model'),
-    })),
-  };
 }
 
 /** The compiled rules of a policy. */
@@ -108,6 +68,12 @@ interface RuleTarget extends ConstraintTarget {
   readonly slots: number;
 }
 
+/** The models of the catalog, and the other sections of the policy. */
+interface RuledCatalog {
+  readonly of: DraftReader;
+  readonly drafts: readonly ModelDraft[];
+}
+
 /** The models and providers that can be served. If no models can be served, rules are checked as if everything could be served. */
 type ServedCatalog = Pick<PolicySnapshot, 'models' | 'providers'>;
 
@@ -118,12 +84,12 @@ const EVALUATIONS_PER_STEP = 16;
 
 /** Evaluates every rule over the catalog, and keeps the bits of models and endpoints that can be served in this environment. */
 export function* compileRules(
-  parsed: ParsedPolicy,
+  catalog: RuledCatalog,
   rules: CheckedRules,
   { models: served, providers }: ServedCatalog,
   report: Report,
 ): Generator<undefined, CompiledRules> {
-  const compiler = new RuleCompiler(parsed, { models: served, providers }, report);
+  const compiler = new RuleCompiler(catalog, { models: served, providers }, report);
   yield* compiler.readCatalog();
   const constraints: Constraint[] = [];
   for (const constraint of rules.constraints) constraints.push(yield* compiler.constraint(constraint));
@@ -148,7 +114,7 @@ type ModelJudgement = Omit<WildcardModel, 'model'> & { readonly chosen: Readonly
  */
 export function judgeModel(
   { constraints, preferences, filters }: CheckedRules,
-  { tasks }: Pick<ParsedPolicy, 'tasks'>,
+  tasks: readonly Pick<Task, 'name'>[],
   draft: ModelDraft,
 ): ModelJudgement {
   const names = tasks.map(({ name }) => name);
@@ -163,7 +129,8 @@ export function judgeModel(
 }
 
 class RuleCompiler {
-  readonly #parsed: ParsedPolicy;
+  readonly #of: DraftReader;
+  readonly #drafts: readonly ModelDraft[];
   readonly #served: readonly Model[];
   readonly #providers: ServedCatalog['providers'];
   readonly #report: Report;
@@ -175,18 +142,19 @@ class RuleCompiler {
   /** Positions of endpoints that declare no regions. */
   readonly #undeclared = new Set<number>();
 
-  constructor(parsed: ParsedPolicy, { models, providers }: ServedCatalog, report: Report) {
-    this.#parsed = parsed;
+  constructor({ of, drafts }: RuledCatalog, { models, providers }: ServedCatalog, report: Report) {
+    this.#of = of;
+    this.#drafts = drafts;
     this.#served = models;
     this.#providers = providers;
     this.#report = report;
   }
 
   *readCatalog(): Generator<undefined, void> {
-    const tasks = this.#parsed.tasks.map(({ name }) => name);
-    const alone = this.#parsed.providers.flatMap(({ name, data }) => (data?.serve === 'when_alone' ? name : []));
+    const tasks = this.#of(TASKS).map(({ name }) => name);
+    const alone = this.#of(PROVIDERS).named.flatMap(({ name, data }) => (data?.serve === 'when_alone' ? name : []));
     const indexes = new Map(this.#served.map((model, index) => [model.id, index]));
-    for (const [at, draft] of servable(this.#parsed).entries()) {
+    for (const [at, draft] of servable({ models: this.#drafts, wildcards: this.#of(MODELS).wildcards }).entries()) {
       const { id } = draft.model;
       const { operations } = draft.model;
       const isOpen = isWildcard(id);
@@ -287,7 +255,7 @@ class RuleCompiler {
     const { bits, ofCatalog, ofServed, matched } = yield* this.#evaluate(require, this.#models, this.#served.length);
     const at = require.placeOf(require.ast);
     if (ofCatalog === 0 && this.#hasCatalog) {
-      const tags = [...new Set(this.#parsed.models.flatMap(({ model }) => model.tags))];
+      const tags = [...new Set(this.#drafts.flatMap(({ model }) => model.tags))];
       const message = `selector \`${selector}\` has no candidates: no model passes its filter`;
       const hint = this.#report.mayCompare(tags.length) ? hintForTags(require.ast, tags) : undefined;
       this.#report.add('selector-empty', at, message, { hint });
@@ -320,8 +288,8 @@ class RuleCompiler {
 
   /** Returns the possible requests of each operation that a model of the catalog can serve in this environment. */
   #spacesServed(): readonly RequestSpace[] {
-    const names = new Map(this.#parsed.models.map(({ model }) => [model.id, model.operations]));
-    for (const { name, data } of this.#parsed.selectors)
+    const names = new Map(this.#drafts.map(({ model }) => [model.id, model.operations]));
+    for (const { name, data } of this.#of(SELECTORS).named)
       names.set(name, OPERATIONS[data?.vector_space === undefined ? 'chat' : 'embed'].bit);
     return OPERATION_NAMES.flatMap((operation) => {
       const target = this.#endpoints.find((one) => canServe(one, operation, true));
@@ -336,7 +304,7 @@ class RuleCompiler {
    * would serve nothing.
    */
   #checkSpaces(selector: string, matched: ReadonlySet<string>, at: SourceSpan): void {
-    const models = this.#parsed.models.filter(({ model }) => matched.has(model.id));
+    const models = this.#drafts.filter(({ model }) => matched.has(model.id));
     if (models.length === 0 || models.some(({ model }) => model.operations !== OPERATIONS.embed.bit)) return;
     const spaces = [...new Set(models.flatMap(({ vectors }) => vectors?.embedding.vectorSpace ?? []))];
     const [first] = spaces;

@@ -14,8 +14,10 @@ import { registerSecrets, scrub, scrubAll } from '../../host/telemetry/secrets.t
 import type { UpstreamNetwork } from '../../providers/connection/network.ts';
 import type { Health } from '../../providers/health/health.ts';
 import type { PromptReader } from '../../routing/profile/prompt-reader.ts';
-import { compileSteps, type StartSettings } from '../compile.ts';
+import { compileSteps } from '../compile.ts';
 import { buildMoment, type PricedAt } from '../compiled/moment.ts';
+import type { StartSettings } from '../define/installation.ts';
+import { draftsIn } from '../define/section.ts';
 import type { KnownLabels } from '../expressions/misspelt-values.ts';
 import type { Environment, LoadContext, LoadResult, PolicyFile } from '../load.ts';
 import { loadFacts } from '../models/facts.ts';
@@ -157,21 +159,22 @@ export function compileCandidate(
 ): Promise<PolicyCandidate | RejectedPolicy> {
   return rejectOnThrow(async () => {
     const parsed = await tools.parse(bundle.files, inForce?.outline ?? null);
+    const { models, plugins, providers, sign_in: signIn } = parsed.policy.drafts;
     // Secrets are registered before any message is made, because a file may contain the secret itself instead of the variable's name.
     registerSecrets(
-      parsed.policy.providers.flatMap(({ data }) => [
+      providers.named.flatMap(({ data }) => [
         data?.api_key_env && tools.env.get(data.api_key_env),
         ...variablesOf(data?.api_keys_env ?? []).flatMap((name) => keysIn(tools.env.get(name))),
       ]),
     );
-    registerSecrets([parsed.policy.own.sign_in?.data?.client_secret_env].map((name) => name && tools.env.get(name)));
-    const specifiers = parsed.policy.plugins.map(({ specifier }) => specifier);
+    registerSecrets([signIn?.data?.client_secret_env].map((name) => name && tools.env.get(name)));
+    const specifiers = plugins.map(({ specifier }) => specifier);
     const own = await tools.loader.load(specifiers, resolve(tools.folder));
     if (isStale()) throw new SupersededError();
     const lacking = lackingCode(bundle, hashesOf(own));
     if (lacking !== null) return { problems: [], message: lacking };
     const { env, read } = recordReads(tools.env);
-    const facts = parsed.policy.wildcards.length > 0 ? await loadFacts() : null;
+    const facts = models.wildcards.length > 0 ? await loadFacts() : null;
     const context = { ...contextOf(own, { ...tools, env }), facts };
     const { snapshot, diagnostics: found } = await inSlices(compileSteps(parsed.policy, context), isStale);
     // Secrets in variables that only presets name are registered, too.
@@ -193,8 +196,8 @@ export function compileCandidate(
       inSlices(compileSteps(parsed.policy, { ...context, ...inputs }), isStale);
     const at = tools.pricedAt?.() ?? null;
     const pricedAt = at === null ? null : pricesOf(at);
-    const isPriced =
-      pricedAt !== null && buildMoment(parsed.policy, pricedAt, { facts, serving: snapshot.providers }) !== null;
+    const of = draftsIn(parsed.policy.drafts);
+    const isPriced = pricedAt !== null && buildMoment(of, pricedAt, { facts, serving: snapshot.providers }) !== null;
     const served = await servedSnapshot(snapshot, isPriced ? pricedAt : null, tools, compileWith);
     if ('problems' in served) return served;
     const plain = runtimeOf(snapshot);

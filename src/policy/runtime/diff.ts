@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { isObject } from '../../core/json/object.ts';
-import { SECTIONS } from '../parsed/sections.ts';
+import { SECTIONS } from '../language.ts';
 
 /** Maps each section to its bare data, as the files of a policy state it. */
 export type Outline = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import type { ParsedPolicy, PolicyFile } from '../load.ts';
-import { parseWith } from '../parsed/parsed.ts';
+import { parseWith } from '../parse.ts';
 import type { YamlReader } from '../yaml/parse.ts';
 import { diffPolicies, type PolicyChange } from './diff.ts';
 

@@ -67,7 +67,7 @@ async function build(revision: Revision, options: PastPoliciesOptions): Promise<
       env: pastEnvironment(surroundings),
       ...createRegistry(options.shipped),
       plugins: own,
-      facts: policy.wildcards.length > 0 ? await loadFacts() : null,
+      facts: policy.drafts.models.wildcards.length > 0 ? await loadFacts() : null,
       found: storedFound(revision),
       pricedAt: pricedAt === null ? null : pricesOf(pricedAt),
       revisionOf: () => revisionOf(revision.revision),

@@ -2,23 +2,25 @@ import { Type } from '@sinclair/typebox';
 import { ITEM_NAME } from '../../core/define/policy-words.ts';
 import type { AlertPolicy, AlertRule, AlertWebhook } from '../../core/policy/alerts.ts';
 import { ALERT_EVENTS, type AlertEvent } from '../../core/tables/alerts/index.ts';
-import { BUDGETS } from '../../core/tables/alerts/keys.ts';
+import { BUDGETS as BUDGET_NAMES } from '../../core/tables/alerts/keys.ts';
 import { checkValue, validPartsOf } from '../check/check.ts';
 import { sectionSubject } from '../check/section-checks.ts';
+import { type Environment, PLACEHOLDER } from '../define/environment.ts';
+import { BY_KEY, type DraftContext, defineSection } from '../define/section.ts';
 import { OF_WEBHOOK, reviewPrivateHost } from '../providers/addresses.ts';
-import { type Environment, PLACEHOLDER } from '../providers/providers.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import { listNames } from '../report/nearest.ts';
 import type { Report } from '../report/report.ts';
-import { AlertMembers, AlertRuleText, AlertsText, EVENT_KEYS, isRequired, WebhookText } from '../schema/alerts.ts';
 import { type Entry, entryOf, placeAt, type Tree, valueAt } from '../yaml/tree.ts';
-import { BY_KEY, type DraftContext, defineSection } from './section-definition.ts';
+import { AlertMembers, AlertRuleText, AlertsText, EVENT_KEYS, isRequired, WebhookText } from './alerts-schema.ts';
+import { BUDGETS } from './budgets.ts';
 
 const NAME = new RegExp(ITEM_NAME.pattern);
-const RuleBudgets = Type.Object({ budgets: BUDGETS });
+const RuleBudgets = Type.Object({ budgets: BUDGET_NAMES });
 
 /** The section `alerts`. */
 export const ALERTS = defineSection({
+  name: 'alerts',
   text: AlertsText,
   guard: BY_KEY,
   page: ['Run', '../operate/alerts.md'],
@@ -31,14 +33,15 @@ export const ALERTS = defineSection({
 });
 
 function draftAlerts(context: DraftContext): AlertPolicy {
-  const { report, budgetNames } = context;
+  const { report } = context;
+  const budgets = new Set(context.of(BUDGETS).map(({ name }) => name));
   const subject = sectionSubject('alerts', context);
   const { tree } = subject;
   checkValue(AlertMembers, subject, report);
   const stated = valueAt(tree, 'webhooks');
   const entries = stated?.kind === 'map' ? stated.entries : [];
   const webhooks = entries.flatMap((entry) => webhookOf(entry, report) ?? []);
-  const names: RuleNames = { webhooks: new Set(entries.map(({ key }) => key)), budgets: new Set(budgetNames) };
+  const names: RuleNames = { webhooks: new Set(entries.map(({ key }) => key)), budgets };
   const places = new Map<string, SourceSpan>();
   const list = valueAt(tree, 'rules');
   const items = list?.kind === 'list' ? list.items : [];

@@ -5,9 +5,9 @@ import type { CachePartition, CachePolicy } from '../../core/policy/cache.ts';
 import { DAY_MS } from '../../core/time/clock.ts';
 import { guardViewOf } from '../cel/types.ts';
 import { checkValue } from '../check/check.ts';
-import { expressionAt } from '../check/rule-drafts.ts';
+import { expressionAt } from '../check/expression-drafts.ts';
 import { isEmpty, statedSubject } from '../check/section-checks.ts';
-import { type DraftContext, defineSection, type SectionContext } from './section-definition.ts';
+import { type DraftContext, defineSection } from '../define/section.ts';
 
 const CacheText = closed(
   'The cache, which answers an equal request again without a model. Default: no cache.',
@@ -51,11 +51,12 @@ const CacheText = closed(
 
 /** The section `cache`. */
 export const CACHE = defineSection({
+  name: 'cache',
   text: CacheText,
   guard: 'it decides which answers are stored, and which callers get them',
   page: ['Choose', 'cache.md'],
   draft: draftCache,
-  *compile(cache, { check }: SectionContext): Generator<undefined, CachePolicy | null> {
+  *compile(cache, { check }): Generator<undefined, CachePolicy | null> {
     yield;
     const when = check.condition(cache?.when ?? null, 'guard');
     return cache?.terms ? { ...cache.terms, when: when && ((scope) => when.run(guardViewOf(scope))) } : null;

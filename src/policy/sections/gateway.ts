@@ -1,33 +1,72 @@
 import { type AddressRange, addressText, isWithin, parseRange, startOf } from '../../core/net/address.ts';
 import { webOriginOf } from '../../core/net/web-origin.ts';
 import type { GatewayPolicy } from '../../core/policy/snapshot.ts';
+import { isTimeZone } from '../../core/time/zoned-time.ts';
+import { sectionSubject } from '../check/section-checks.ts';
+import type { StartSettings } from '../define/installation.ts';
+import { BY_KEY, defineSection, settingsOf } from '../define/section.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import type { Report } from '../report/report.ts';
 import { checkTimeZone } from '../report/time-zone.ts';
 import { camelKeys } from '../schema/camel-keys.ts';
-import { GatewayText } from '../schema/policy.ts';
 import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
-import { BY_KEY, defineSettings } from './section-definition.ts';
+import { GatewayText } from './gateway-schema.ts';
 
 /** The section `gateway`. */
-export const GATEWAY = defineSettings({
+export const GATEWAY = defineSection({
+  name: 'gateway',
   text: GatewayText,
   guard: BY_KEY,
   page: ['Run', '../spend/rate-limits.md'],
-  read(text, { tree }, report): GatewayPolicy {
-    checkTimeZone(text.time_zone, placeAt(tree, 'time_zone'), report);
-    const { cors, trusted_proxies, passthrough_tools, drop_tools, drop_unsupported, ...figures } = text;
+  draft(context) {
+    const subject = sectionSubject('gateway', context);
+    const { tree } = subject;
     return {
-      ...camelKeys(figures),
-      socketBytesMax: readSocketBytes(text, tree, report),
-      passthroughTools: new Set(passthrough_tools),
-      dropTools: new Set(drop_tools),
-      dropUnsupported: new Set(drop_unsupported),
-      corsOrigins: readOrigins(text, tree, report),
-      trustedProxies: readProxies(trusted_proxies, tree, report),
+      settings: readSettings(settingsOf(GatewayText, subject, context), tree, context.report),
+      timeZone: timeZoneIn(tree),
+      /** Location of `socket_bytes_max`, or of its nearest parent in the file. */
+      socketBytesPlace: placeAt(tree, 'socket_bytes_max'),
     };
   },
+  *compile({ settings, socketBytesPlace }, { installation: { started }, report }): Generator<undefined, GatewayPolicy> {
+    yield;
+    if (started) reviewStart(settings, started, socketBytesPlace, report);
+    return settings;
+  },
 });
+
+/** Returns the default time zone of budgets; the usual one if the stated one is wrong. */
+function timeZoneIn(tree: Tree): string {
+  const stated = valueAt(tree, 'time_zone');
+  const { default: usual } = GatewayText.properties.time_zone;
+  return stated?.kind === 'scalar' && isTimeZone(stated.source) ? stated.source : usual;
+}
+
+/** Warns about a changed setting that applies only after a restart. */
+function reviewStart(
+  { socketBytesMax: wanted }: GatewayPolicy,
+  { socketBytesMax }: StartSettings,
+  place: SourceSpan,
+  report: Report,
+): void {
+  if (wanted === socketBytesMax) return;
+  const message = `\`gateway.socket_bytes_max\` is ${wanted}, but the running server uses ${socketBytesMax}, the value from its start`;
+  report.add('needs-restart', place, message, { hint: 'restart the server to apply the change' });
+}
+
+function readSettings(text: GatewayText, tree: Tree, report: Report): GatewayPolicy {
+  checkTimeZone(text.time_zone, placeAt(tree, 'time_zone'), report);
+  const { cors, trusted_proxies, passthrough_tools, drop_tools, drop_unsupported, ...figures } = text;
+  return {
+    ...camelKeys(figures),
+    socketBytesMax: readSocketBytes(text, tree, report),
+    passthroughTools: new Set(passthrough_tools),
+    dropTools: new Set(drop_tools),
+    dropUnsupported: new Set(drop_unsupported),
+    corsOrigins: readOrigins(text, tree, report),
+    trustedProxies: readProxies(trusted_proxies, tree, report),
+  };
+}
 
 /** Reads the addresses of trusted proxies. @param tree the section `gateway` */
 const readProxies = (stated: readonly string[], tree: Tree, report: Report): AddressRange[] =>

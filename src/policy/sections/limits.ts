@@ -1,13 +1,11 @@
 import { serialize } from '@marcbachmann/cel-js';
-import type { Budget, BudgetScope } from '../../core/money/budget.ts';
 import { type ASTNode, accessesOf, nodesOf, pathOf } from '../cel/ast.ts';
 import type { Program, TextProgram } from '../cel/check.ts';
 import { operandsOf } from '../cel/contradictions.ts';
 import { EMPTY_KEY, tryRun } from '../cel/trials.ts';
 import { budgetViewOf, environmentOf, limitViewOf } from '../cel/types.ts';
-import type { ExpressionDraft } from '../check/rule-drafts.ts';
-import type { ExpressionChecker } from '../expressions/expressions.ts';
-import type { BudgetDraft } from '../limits/drafts.ts';
+import type { ExpressionDraft } from '../check/expression-drafts.ts';
+import type { ExpressionChecker } from '../define/expression-checker.ts';
 import type { Report } from '../report/report.ts';
 
 /** A budget or rate limit with its checked expressions; null for an expression that is absent or wrong. */
@@ -36,37 +34,6 @@ export function checkLimit<Draft extends LimitDraft>(
   if (each && (match || !draft.match)) reviewEach({ each, match, kind }, report);
   return { draft, match, each };
 }
-
-export function compileBudget({
-  draft: { limitPlace: _, unit: __, ...draft },
-  match,
-  each,
-}: CheckedLimit<BudgetDraft>): Budget {
-  // The definition contains team IDs instead of names, so that a renamed team keeps its windows.
-  const stated = match?.draft ?? draft.match;
-  const texts = [stated, draft.each].map((one) => (typeof one === 'string' ? one : (one?.text.trim() ?? null)));
-  const matches = match && ((scope: BudgetScope) => match.run(budgetViewOf(scope)));
-  return {
-    ...draft,
-    ...(draft.each === 'session'
-      ? ofSessions(matches)
-      : { match: matches, each: each && ((scope) => each.run(budgetViewOf(scope))), ...(each && readsKeyId(each)) }),
-    definition: JSON.stringify([...texts, draft.window, draft.timeZone]),
-  };
-}
-
-const readsKeyId = ({ ast }: TextProgram): Pick<Budget, 'readsKeyId'> =>
-  [...accessesOf(ast)].some(({ path: [owner, field] }) => owner === 'key' && field !== 'labels')
-    ? { readsKeyId: true }
-    : {};
-
-/** Makes a window for each session of each key. A budget per session ignores requests without a session. */
-const ofSessions = (matches: Budget['match']): Pick<Budget, 'match' | 'each' | 'isOfSessions'> => ({
-  isOfSessions: true,
-  match: (scope) => !!scope.request.session && (matches === null || matches(scope)),
-  // The ID of a key contains no slash, so a session name can never reach the window of another key.
-  each: ({ request, key }) => `${key.id}/${request.session}`,
-});
 
 const VIEWS = { budget: budgetViewOf, limit: limitViewOf } as const;
 

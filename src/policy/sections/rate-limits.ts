@@ -3,12 +3,12 @@ import { expression, itemName, needsOneOf } from '../../core/define/policy-words
 import type { RateLimit } from '../../core/policy/rate-limit.ts';
 import { limitViewOf } from '../cel/types.ts';
 import { validPartsOf } from '../check/check.ts';
+import { eachOf, expressionAt } from '../check/expression-drafts.ts';
 import { checkNeeded } from '../check/key-rules.ts';
-import { eachOf, expressionAt } from '../check/rule-drafts.ts';
+import { defineList, ORDINARY } from '../define/section.ts';
 import { RATE_KEYS, ratesOf } from '../schema/limits.ts';
 import { placeAt } from '../yaml/tree.ts';
 import { checkLimit } from './limits.ts';
-import { defineList, ORDINARY } from './section-definition.ts';
 
 const RateLimitText = closed(
   'A limit on how fast requests arrive. State at least one of `requests_per_minute`, `tokens_per_minute` and `concurrent_streams`.',
@@ -40,11 +40,12 @@ const RateLimitText = closed(
 
 /** The section `rate_limits`. */
 export const RATE_LIMITS = defineList({
+  name: 'rate_limits',
   description: 'Limits on the rate of requests.',
   item: RateLimitText,
   guard: ORDINARY,
   page: ['Spend', '../spend/rate-limits.md'],
-  draft: (items, report) =>
+  draft: (items, { report }) =>
     items.map((named) => {
       const { name, tree, data } = named;
       const place = placeAt(tree, 'name');

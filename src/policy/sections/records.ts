@@ -4,9 +4,9 @@ import { expression } from '../../core/define/policy-words.ts';
 import { type ContentPolicy, REDACTIONS, type Redaction } from '../../core/policy/content.ts';
 import type { RecordsPolicy } from '../../core/policy/snapshot.ts';
 import { budgetViewOf, limitViewOf } from '../cel/types.ts';
-import { expressionAt } from '../check/rule-drafts.ts';
+import { expressionAt } from '../check/expression-drafts.ts';
 import { sectionSubject } from '../check/section-checks.ts';
-import { type DraftContext, defineSection, type SectionContext, settingsOf } from './section-definition.ts';
+import { type DraftContext, defineSection, settingsOf } from '../define/section.ts';
 
 const REDACTED: Readonly<Record<Redaction, string>> = {
   email: 'Addresses of e-mail.',
@@ -86,11 +86,12 @@ const RecordsText = closed('The data that Signalbox stores about requests, and f
 
 /** The section `records`. */
 export const RECORDS = defineSection({
+  name: 'records',
   text: RecordsText,
   guard: 'it decides which texts of callers are stored, and how long evidence is kept',
   page: ['Run', '../operate/privacy.md'],
   draft: draftRecords,
-  *compile({ content, ...records }, { check }: SectionContext): Generator<undefined, RecordsPolicy> {
+  *compile({ content, ...records }, { check }): Generator<undefined, RecordsPolicy> {
     yield;
     const match = check.condition(records.contentMatch, 'budget');
     const runs = check.condition(records.reportedRuns, 'limit');
@@ -103,8 +104,8 @@ export const RECORDS = defineSection({
 });
 
 /** Checks the section without its conditions. They are checked separately, so that other mistakes do not hide theirs. */
-function draftRecords(context: DraftContext, name: string) {
-  const subject = sectionSubject(name, context);
+function draftRecords(context: DraftContext) {
+  const subject = sectionSubject('records', context);
   const { retention_days: days, trail_retention_days, metadata, content } = settingsOf(RecordsText, subject, context);
   return {
     kept: { days, trailDays: trail_retention_days ?? null, metadata },

@@ -2,27 +2,18 @@ import { isLoopbackHost } from '../../core/net/loopback.ts';
 import type { RoleRow, SignInPolicy } from '../../core/policy/sign-in.ts';
 import type { Program } from '../cel/check.ts';
 import { claimsViewOf } from '../cel/types.ts';
-import { checkValue } from '../check/check.ts';
-import { expressionAt } from '../check/rule-drafts.ts';
-import { type CheckContext, checkSection, sectionSubject, statedSubject } from '../check/section-checks.ts';
+import { expressionAt } from '../check/expression-drafts.ts';
+import { checkSection, sectionSubject, statedSubject } from '../check/section-checks.ts';
+import { type DraftContext, defineSection, type SectionContext } from '../define/section.ts';
 import { normalUrl, reportNoAddress } from '../providers/addresses.ts';
 import type { Report } from '../report/report.ts';
-import { PublicUrlText, SignInText } from '../schema/sign-in.ts';
 import { placeAt, type ScalarTree, valueAt } from '../yaml/tree.ts';
-import { type DraftContext, defineSection, type SectionContext } from './section-definition.ts';
-
-/** Returns the URL at which people reach the gateway, without a slash at its end; null if it is not stated or wrong. */
-export function readPublicUrl({ sections, report }: CheckContext): string | null {
-  const subject = statedSubject('public_url', sections);
-  const text = subject && checkValue(PublicUrlText, subject, report);
-  if (!text) return null;
-  const url = normalUrl(text);
-  if (url === null) reportNoAddress(text, '`public_url`', subject.tree.place, report);
-  return url;
-}
+import { PUBLIC_URL } from './public-url.ts';
+import { SignInText } from './sign-in-schema.ts';
 
 /** The section `sign_in`. */
 export const SIGN_IN = defineSection({
+  name: 'sign_in',
   text: SignInText,
   guard: 'it decides who signs in, and with which role',
   page: ['Run', '../operate/sign-in.md'],
@@ -34,7 +25,8 @@ export const SIGN_IN = defineSection({
 function draftSignIn(context: DraftContext) {
   const stated = statedSubject('sign_in', context.sections);
   if (!stated) return null;
-  const { report, publicUrl } = context;
+  const { report } = context;
+  const publicUrl = context.of(PUBLIC_URL);
   const data = checkSection('sign_in', SignInText, context);
   const issuer = valueAt(stated.tree, 'issuer');
   if (issuer?.kind === 'scalar') checkIssuer(issuer, report);

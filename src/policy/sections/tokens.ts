@@ -4,20 +4,21 @@ import { accessesOf } from '../cel/ast.ts';
 import type { Program, TextProgram } from '../cel/check.ts';
 import { tryRun } from '../cel/trials.ts';
 import { claimsViewOf } from '../cel/types.ts';
-import { checkKeySet, draftIssuers, type IssuerDraft } from '../people/token-drafts.ts';
-import { PLACEHOLDER } from '../providers/providers.ts';
+import { PLACEHOLDER } from '../define/environment.ts';
+import { defineList, type SectionContext } from '../define/section.ts';
 import type { Report } from '../report/report.ts';
 import { ratesOf } from '../schema/limits.ts';
-import { TokenIssuerText } from '../schema/tokens.ts';
-import { defineList, type SectionContext } from './section-definition.ts';
+import { checkKeySet, draftIssuers, type IssuerDraft } from './token-drafts.ts';
+import { TokenIssuerText } from './tokens-schema.ts';
 
 /** The section `tokens`. */
 export const TOKENS = defineList({
+  name: 'tokens',
   description: 'Issuers of JWTs that workloads send instead of API keys.',
   item: TokenIssuerText,
   guard: 'it decides whose tokens are accepted instead of keys, and makes administrators',
   page: ['Run', '../operate/tokens.md'],
-  draft: draftIssuers,
+  draft: (items, { report }) => draftIssuers(items, report),
   compile: compileIssuer,
 });
 

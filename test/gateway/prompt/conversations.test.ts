@@ -25,7 +25,7 @@ function serverOver(store: TestedStore, clock: { now: number }, terms = ALL) {
   const { conversations, commit } = store;
   const own = new Conversations({ conversations, commit: commit.bind(store), defer }, () => clock.now);
   const affinity = new Affinity(() => clock.now);
-  const snapshot = { escalation: terms } as Pick<PolicySnapshot, 'escalation'>;
+  const snapshot = { escalate: terms } as Pick<PolicySnapshot, 'escalate'>;
   const historyOf = (texts: readonly string[], keyId = 'k', more: object = {}) =>
     affinity.history(
       keyId,
@@ -177,9 +177,9 @@ test('a step of an agent is stored at most every five minutes, and a request wit
 
 test('servers follow the conversations of others only if a selector orders its models and the policy counts signals', () => {
   const ladder = { order: [0, 1] };
-  const isReadWith = (escalation: EscalationTerms, ...selectors: readonly object[]) =>
+  const isReadWith = (escalate: EscalationTerms, ...selectors: readonly object[]) =>
     isRead({
-      escalation,
+      escalate,
       selectors: new Map(selectors.map((selector, at) => [`auto${at}`, selector])),
     } as unknown as PolicySnapshot);
   expect(isReadWith(ALL, {}, { ladder })).toBe(true);

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../../plugins/index.ts';
 import { policySchema } from '../../../src/policy/json-schema.ts';
-import { SECTIONS } from '../../../src/policy/parsed/sections.ts';
+import { SECTIONS } from '../../../src/policy/language.ts';
 import { checkerOf } from '../json-schema-check.ts';
 import { loadShipped } from '../shipped.ts';
 import { shippedPolicy } from '../support.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { TSchema } from '@sinclair/typebox';
-import { SECTIONS } from '../../../src/policy/parsed/sections.ts';
+import { SECTIONS } from '../../../src/policy/language.ts';
 
 /** The schemas of the API are documented elsewhere. */
 const NOT_OURS = /given\.(?:messages|constraints|route_strategy)/;

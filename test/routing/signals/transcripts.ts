@@ -178,7 +178,7 @@ export function verdictOf(transcript: Transcript): Verdict {
   });
   const { requests, answers } = playOut(transcript);
   const ofAnswers = answers.map(({ before, parts }) => {
-    const check = new AnswerCheck(chatRequest(bodyOf(before)), SNAPSHOT.escalation.on);
+    const check = new AnswerCheck(chatRequest(bodyOf(before)), SNAPSHOT.escalate.on);
     check.add(parts);
     return check.signal();
   });

@@ -35,7 +35,7 @@ export async function syncCatalog(
   const { parsed, runtime } = await policyHere(folder, name, judge);
   const setup = runtime.snapshot.providers.get(name);
   const listed = (await foundModels(name, runtime, judge)) ?? (await listedModels(name, runtime));
-  const stated = parsed.providers.find((one) => one.name === name)?.data;
+  const stated = parsed.drafts.providers.named.find((one) => one.name === name)?.data;
   const witnesses = await Promise.all(paths.map((path) => readWitness(path, judge.env, today)));
   const table = new FactsTable(renewTable((await loadFacts()).file, witnesses, today).file);
   const service = stated?.preset ?? stated?.adapter ?? name;
@@ -43,7 +43,7 @@ export async function syncCatalog(
     provider: name,
     isOwnServer: setup?.allowPrivateNetwork === true && setup.accounts[0].apiKeyEnv === null,
     own: modelsOf(name, parsed),
-    taken: new Set([...parsed.modelIds.keys(), ...parsed.aliases.keys(), ...parsed.selectors.map((one) => one.name)]),
+    taken: namesIn(parsed),
     listed,
     factsOf: (id) => table.of(service, id),
     rowsOf: (id) => table.rowsOf(service, id),
@@ -57,7 +57,7 @@ export async function syncCatalog(
 async function policyHere(folder: string, name: string, judge: JudgeTools) {
   const bundle = await readPolicy(folder);
   const { here, parsed } = await toolsFor(folder, bundle, judge);
-  const names = parsed.policy.providers.map((one) => one.name);
+  const names = parsed.policy.drafts.providers.named.map((one) => one.name);
   if (!names.includes(name))
     throw new UsageError(
       `${policyName(folder)} has no provider \`${name}\`: ${nearestHint(name, names) ?? `it has ${listNames(names)}.`}`,
@@ -126,9 +126,13 @@ async function foundModels(
 /** The longest time that a server may take for all answers, ms. */
 const WITHIN_MS = 30_000;
 
+/** The names that callers can send as `model`. */
+const namesIn = ({ drafts: { models, selectors } }: ParsedPolicy): ReadonlySet<string> =>
+  new Set([...models.ids.keys(), ...selectors.aliases.keys(), ...selectors.named.map(({ name }) => name)]);
+
 /** The models that the policy has at a provider. */
-const modelsOf = (name: string, { models }: ParsedPolicy): PolicyModel[] =>
-  models.flatMap(({ model, endpoints }) =>
+const modelsOf = (name: string, { drafts }: ParsedPolicy): PolicyModel[] =>
+  drafts.models.drafts.flatMap(({ model, endpoints }) =>
     endpoints
       .filter(({ endpoint }) => endpoint.provider === name)
       .map(({ endpoint, place, usd }) => ({

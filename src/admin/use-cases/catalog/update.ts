@@ -81,7 +81,7 @@ export async function updateCatalog(
   const witnesses = await Promise.all(paths.map((path) => readWitness(path, judge.env, today)));
   const statements = new Statements(witnesses);
   const services = new Map(
-    parsed.providers.map(({ name, data }) => [name, data?.preset ?? data?.adapter ?? name] as const),
+    parsed.drafts.providers.named.map(({ name, data }) => [name, data?.preset ?? data?.adapter ?? name] as const),
   );
   const models: ModelUpdate[] = [];
   const files = bundle.files.map((file) => {
@@ -111,9 +111,9 @@ async function policyIn(bundle: PolicyBundle, folder: string, judge: JudgeTools)
 }
 
 async function pricesIn(bundle: PolicyBundle, folder: string, judge: JudgeTools) {
-  const { models } = await policyIn(bundle, folder, judge);
+  const { drafts } = await policyIn(bundle, folder, judge);
   return new Map(
-    models.flatMap(({ endpoints }) =>
+    drafts.models.drafts.flatMap(({ endpoints }) =>
       endpoints.map(({ endpoint }) => [endpointKey(endpoint.provider, endpoint.upstream), endpoint.price] as const),
     ),
   );
@@ -229,13 +229,14 @@ function proposalsFor(
   today: string,
 ): readonly CatalogProposal[] {
   const table = new FactsTable(file);
+  const { models, selectors } = parsed.drafts;
   const taken = new Set([
-    ...parsed.modelIds.keys(),
-    ...parsed.aliases.keys(),
-    ...parsed.selectors.map(({ name }) => name),
+    ...models.ids.keys(),
+    ...selectors.aliases.keys(),
+    ...selectors.named.map(({ name }) => name),
   ]);
   return [...services].flatMap(([provider, service]) => {
-    const own = parsed.models.flatMap(({ model, endpoints }) =>
+    const own = models.drafts.flatMap(({ model, endpoints }) =>
       endpoints
         .filter(({ endpoint }) => endpoint.provider === provider)
         .map(({ endpoint, place, usd }) => ({

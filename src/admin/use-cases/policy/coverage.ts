@@ -28,12 +28,12 @@ export type CoverageReport = readonly Readonly<CoverageEntry>[];
 
 /** Finds which rules and models of a policy its cases cover, over all settings. The order of calls and repeated calls do not matter. */
 export class Coverage {
-  readonly #modelIds: ParsedPolicy['modelIds'];
+  readonly #modelIds: ReadonlyMap<string, SourcePlace>;
   readonly #entries = new Map<string, CoverageEntry>();
   readonly #evaluations = new Map<PolicySnapshot, Evaluation>();
 
-  constructor({ modelIds }: Pick<ParsedPolicy, 'modelIds'>) {
-    this.#modelIds = modelIds;
+  constructor({ drafts }: Pick<ParsedPolicy, 'drafts'>) {
+    this.#modelIds = drafts.models.ids;
   }
 
   /** Adds the rules and models that can be served in a setting. */

@@ -1,10 +1,11 @@
 import { isObject, objectOf, textOf } from '../../../core/json/object.ts';
-import { LANGUAGE } from '../../../policy/parsed/sections.ts';
+import { BY_KEY, ORDINARY } from '../../../policy/define/section.ts';
+import { LANGUAGE } from '../../../policy/language.ts';
 import { discoverOf } from '../../../policy/providers/discover.ts';
+import type { ProviderText } from '../../../policy/providers/schema.ts';
 import { formText, type Outline } from '../../../policy/runtime/diff.ts';
-import type { AlertsText } from '../../../policy/schema/alerts.ts';
-import type { GatewayText, ProviderText } from '../../../policy/schema/policy.ts';
-import { BY_KEY, ORDINARY, type Section } from '../../../policy/sections/section-definition.ts';
+import type { AlertsText } from '../../../policy/sections/alerts-schema.ts';
+import type { GatewayText } from '../../../policy/sections/gateway-schema.ts';
 
 /** A difference between two policies that gives more rights, sends data to other places or removes evidence. */
 export interface GuardedChange {
@@ -86,7 +87,7 @@ const ALERTS: Keys<(typeof AlertsText)['static']> = {
   rules: ORDINARY,
 };
 
-const SECTION_GUARDS = new Map(Object.entries<Section>(LANGUAGE).map(([name, { guard }]) => [name, guard]));
+const SECTION_GUARDS = new Map<string, string>(LANGUAGE.map(({ name, guard }) => [name, guard]));
 
 const UNKNOWN = 'this version of Signalbox does not know what the setting does';
 

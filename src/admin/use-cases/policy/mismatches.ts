@@ -5,7 +5,7 @@ import type { PolicyCase } from '../../../core/policy/case.ts';
 import type { GuardSide } from '../../../core/policy/guards.ts';
 import type { EscalationSignal } from '../../../core/request/facts.ts';
 import { decimalText } from '../../../core/text/text.ts';
-import type { CaseFailure } from '../../../policy/check/cases.ts';
+import type { CaseFailure } from '../../../policy/cases/failures.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';
 import { isRefusal } from '../../../routing/decide.ts';
@@ -207,7 +207,7 @@ const reasonMiss: MissOf<string> = (reason, { reason: got }) =>
 
 const tierMiss: MissOf<string> = (wanted, { tier, facts }, { escalated, runtime }) => {
   if (tier === wanted) return null;
-  const isUnlisted = escalated !== undefined && !runtime.snapshot.escalation.on.includes(escalated);
+  const isUnlisted = escalated !== undefined && !runtime.snapshot.escalate.on.includes(escalated);
   const hard = facts.tier && `the first question is hard with a probability of ${decimalText(facts.tier.hard)}`;
   const hint = isUnlisted ? `\`escalate.on\` does not list \`${escalated}\`` : hard;
   if (tier !== null) return { got: tier, message: `the ${tier} tier decides`, hint };

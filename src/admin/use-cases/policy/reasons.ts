@@ -59,7 +59,7 @@ export function factsOf(policyCase: PolicyCase, found: GuardedCase, runtime: Run
   if (refusal) throw refusal;
   const facts = hypotheticalFacts(hypothetical, runtime);
   const { escalated } = policyCase.given;
-  const isEscalated = escalated !== undefined && runtime.snapshot.escalation.on.includes(escalated);
+  const isEscalated = escalated !== undefined && runtime.snapshot.escalate.on.includes(escalated);
   return isEscalated && facts.tier ? { ...facts, escalation: { signal: escalated, turnsAgo: 0 } } : facts;
 }
 

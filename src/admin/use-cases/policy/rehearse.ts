@@ -1,4 +1,4 @@
-import { type CaseFailure, caseDiagnostics } from '../../../policy/check/cases.ts';
+import { type CaseFailure, caseDiagnostics } from '../../../policy/cases/failures.ts';
 import type { Diagnostic } from '../../../policy/report/diagnostics.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import type { Steps } from '../../../policy/runtime/slices.ts';

@@ -4,7 +4,7 @@ import { isObject } from '../../../core/json/object.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import type { PluginLoader } from '../../../host/plugins/load.ts';
 import { isBuiltInPolicy } from '../../../host/program.ts';
-import { PLACEHOLDER } from '../../../policy/providers/providers.ts';
+import { PLACEHOLDER } from '../../../policy/define/environment.ts';
 import type { Diagnostic } from '../../../policy/report/diagnostics.ts';
 import { compileCandidate, isRejected, type PolicyTools } from '../../../policy/runtime/candidate.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';

@@ -182,7 +182,7 @@ async function checkDiskOnly(
   const change = guarded.find(({ by }) => by === 'files');
   if (!change) return;
   const { policy } = await judge.parse(after.files, null);
-  const provider = policy.providers.find(({ name }) => name === change.name);
+  const provider = policy.drafts.providers.named.find(({ name }) => name === change.name);
   const at = provider && placeAt(provider.tree, 'discover');
   const where = at ? ` (${basename(at.file)}:${at.line})` : '';
   const message = `The edit turns on \`discover\` of provider \`${change.name}\`${where}. Only the policy files on a server's disk can do that, not an edit over HTTP. ${ON_DISK[home.origin]} To add the provider without its models, state \`discover: "off"\`.`;
