@@ -1,5 +1,6 @@
 import { hypotheticalFacts } from '../src/admin/use-cases/policy/hypothetical.ts';
 import { USUAL_TIME } from '../src/admin/use-cases/policy/reasons.ts';
+import { OPERATOR } from '../src/core/people/caller.ts';
 import type { Facts } from '../src/core/request/facts.ts';
 import type { Runtime } from '../src/policy/runtime/runtime.ts';
 import { decideAll, decideFacts, runtimeWith, type Verdict } from '../test/panel/decide.ts';
@@ -107,14 +108,13 @@ export interface SessionResult {
 }
 
 export function sessionResult(runtime: Runtime, sessions: readonly Session[] = SESSIONS): SessionResult {
-  const key = { id: 'panel', labels: {}, models: null };
   let [turns, unasked, onSignal] = [0, 0, 0];
   for (const session of sessions) {
     const { body, read } = CLIENTS[session.client];
     let last: { readonly model: string | null; readonly signal: boolean } | null = null;
     for (const { steps } of turnsOf(session)) {
       const request = read(body(steps));
-      const facts = hypotheticalFacts({ request, key, timeMs: Date.parse(USUAL_TIME) }, runtime);
+      const facts = hypotheticalFacts({ request, caller: OPERATOR, timeMs: Date.parse(USUAL_TIME) }, runtime);
       const now = { model: decideFacts(facts, runtime), signal: hasSignal(facts) };
       turns++;
       // A refusal is no change of model.

@@ -9,6 +9,29 @@ import { type ExplanationDesk, explainServed } from './use-cases/policy/served-e
 /** The most bytes of a body to explain. The limit is low because an explanation reads the prompt many times. */
 const EXPLAINED_BYTES_MAX = 262_144;
 
+/** Who sends a request that is explained, and when. */
+export const SENDER = {
+  key: Type.Optional(
+    f.inCommand(f.text('The ID of the key that would send the request.', 'k7mw2pq9x4ta'), { form: 'ID' }),
+  ),
+  team: Type.Optional(
+    f.inCommand(f.text('The ID or the name of the team that would send the request, without a key.', 'search'), {
+      form: 'NAME|ID',
+    }),
+  ),
+  user: Type.Optional(
+    f.inCommand(f.text('The ID of the user that would send the request, without a key.', 'user_0mtqg5k3w4x1b7q2z'), {
+      form: 'ID',
+    }),
+  ),
+  time: Type.Optional(
+    f.inCommand(
+      f.moment('When the request would arrive; by default now. Measurements and money are always the current ones.'),
+      { form: 'TIME' },
+    ),
+  ),
+};
+
 /** The operation of `POST /admin/policy/explain` and `signalbox policy explain --url`. */
 export const explainRequested = operationsOn<{ readonly desk: ExplanationDesk }>()({
   name: 'policy explain',
@@ -28,16 +51,7 @@ export const explainRequested = operationsOn<{ readonly desk: ExplanationDesk }>
         examples: [{ model: 'auto', messages: [{ role: 'user', content: 'Prove that √2 is irrational.' }] }],
       },
     ),
-    key: Type.Optional(f.text('The ID of the key that would send the request.', 'k7mw2pq9x4ta')),
-    team: Type.Optional(f.text('The ID or the name of the team that would send the request, without a key.', 'search')),
-    user: Type.Optional(
-      f.text('The ID of the user that would send the request, without a key.', 'user_0mtqg5k3w4x1b7q2z'),
-    ),
-    time: Type.Optional(
-      f.onWire(
-        f.moment('When the request would arrive; by default now. Measurements and money are always the current ones.'),
-      ),
-    ),
+    ...SENDER,
     policy: Type.Optional(f.closed('The policy that decides; by default the active policy.', SIDE)),
   }),
   // The answer is assembled from parts whose types do not come from the schema.

@@ -6,6 +6,7 @@ import { commandNamed, GROUP_NAMES, groupNamed, namesIn } from './table.ts';
 /** Adds the flag --policies to the help of a command whose answer depends on a policy. */
 const onPolicy = ({ usage, details, ...help }: CommandHelp): CommandHelp => ({
   ...help,
+  usesPolicies: true,
   usage: `${usage} [--policies DIR]`,
   details: `${details}
 A running server answers with its own policy and environment variables. With --policies, or if no server
@@ -25,8 +26,8 @@ export async function everyHelp(): Promise<Readonly<Record<string, CommandHelp>>
 async function helpNamed(group: string, name: string): Promise<CommandHelp> {
   const definition = await commandNamed(name);
   if (definition) {
-    const { usage, summary, details, use, example } = definition;
-    return { use, example, usage, summary, ...(details !== undefined && { details }) };
+    const { run: _, served: __, ...help } = definition;
+    return help;
   }
   const { operations, usesPolicy } = groupNamed(group)!;
   const operation = (await operations()).find((one) => one.name === name)!;

@@ -13,4 +13,8 @@ export interface CommandHelp {
   readonly use: string;
   /** A command line to start from, without the name of the program. */
   readonly example: string;
+  /** Whether the command has the flag `--data`; by default true. */
+  readonly usesData?: boolean;
+  /** Whether the command has the flag `--policies`; by default false. */
+  readonly usesPolicies?: boolean;
 }

@@ -12,6 +12,7 @@ const FLAGS = { url: TEXT, ready: SWITCH, json: SWITCH };
 
 /** `signalbox health`. Throws UsageError unless the server answers in time that it is healthy. */
 export const health: CommandDefinition = {
+  usesData: false,
   use: 'as a health check, for example of a container.',
   example: 'health --ready',
   usage: '[--url http://127.0.0.1:8787] [--ready] [--json]',

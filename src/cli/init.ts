@@ -15,6 +15,7 @@ const VARIABLES = '.env.example';
 
 /** `signalbox init` */
 export const init: CommandDefinition = {
+  usesData: false,
   use: 'before you edit the policy of a binary or a package.',
   example: 'init ~/signalbox',
   usage: '[FOLDER]',

@@ -12,6 +12,7 @@ import { operator } from './user.ts';
 
 /** `signalbox learn export` */
 export const learnExport: CommandDefinition = {
+  usesPolicies: true,
   use: 'to analyse scores with your own tools.',
   example: 'learn export --from 2026-11 --format csv > scores.csv',
   usage: `[--from T] [--to T] [--time-zone UTC] [--key ID] [--model ID]
@@ -23,6 +24,7 @@ export const learnExport: CommandDefinition = {
 
 /** `signalbox learn reset` */
 export const learnReset: CommandDefinition = {
+  usesPolicies: true,
   use: 'when a provider has replaced a model under the same name.',
   example: 'learn reset --model gpt-6-luna --yes',
   usage: '[--model ID] --yes [--data DIR]',

@@ -49,8 +49,11 @@ export const shownName = ({ name, form }: Flag): string =>
 export const kindOf = ({ field }: Flag): 'switch' | 'list' | 'text' =>
   field.type === 'boolean' ? 'switch' : field.type === 'array' || isMap(field) ? 'list' : 'text';
 
+/** The input of a command, from which its flags derive. With the method `PATCH`, flags can also remove values. */
+export type CommandInput = Pick<Operation, 'input' | 'method'>;
+
 /** Whether the command has a flag `--no-…`, which removes the value of a member or sets it to false. */
-export const isRemovable = ({ method }: Operation, { isNullable, form, field }: Flag): boolean =>
+export const isRemovable = ({ method }: CommandInput, { isNullable, form, field }: Flag): boolean =>
   !form.isPositional &&
   ((method === 'PATCH' && isNullable) || (field.type === 'boolean' && field.default === undefined));
 
@@ -73,39 +76,47 @@ export function helpOf(operation: Operation): CommandHelp {
   const { use, example } = operation;
   if (use === undefined || example === undefined) throw new Error(`${operation.name} has no \`use\` or \`example\`.`);
   const flags = [...flagsOf(operation.input)];
-  const words = flags.map((flag) => {
-    if (flag.form.isPositional) return isRequired(operation, flag) ? shownName(flag) : `[${shownName(flag)}]`;
-    const form = flag.form.form ?? formOf(flag.field);
-    const kind = kindOf(flag);
-    const stated = `[--${flag.name}${kind === 'switch' ? '' : ` ${form}`}]${kind === 'list' ? '...' : ''}`;
-    if (!isRemovable(operation, flag)) return stated;
-    return `${stated} [--no-${flag.name}${isMap(flag.field) ? ' NAME]...' : ']'}`;
-  });
-  const described = flags.map(
-    (flag) => `${shownName(flag)}: ${flag.form.help ?? inFlags(describedIn(operation, flag), flags)}`,
-  );
-  const indent = `  ./signalbox ${operation.name} `.length;
   return {
-    usage: inLines(
-      [
-        ...(operation.takesId ? [operation.idForm ?? 'ID'] : []),
-        ...words,
-        ...(operation.confirmation === undefined ? [] : ['--yes']),
-        ...(operation.brief ? ['[--verbose]'] : []),
-        ...['[--json]', '[--data DIR]'],
-      ],
-      WIDTH - indent,
-    ),
+    usage: usageOf(operation.name, [
+      ...(operation.takesId ? [operation.idForm ?? 'ID'] : []),
+      ...flags.map((flag) => usageWord(operation, flag)),
+      ...(operation.confirmation === undefined ? [] : ['--yes']),
+      ...(operation.brief ? ['[--verbose]'] : []),
+      ...['[--json]', '[--data DIR]'],
+    ]),
     summary: `${operation.summary}.`,
     use,
     example,
     details: [
       ...wrapped(inFlags(operation.details, flags), DETAIL_COLUMNS),
       ...(operation.brief ? wrapped('--verbose: Print every field.', DETAIL_COLUMNS - 2) : []),
-      ...described.flatMap((text) => wrapped(text, DETAIL_COLUMNS - 2).join('\n  ')),
+      ...describedFlags(operation, flags),
     ].join('\n'),
   };
 }
+
+/** Writes the words of a usage in lines. */
+export const usageOf = (command: string, words: readonly string[]): string =>
+  inLines(words, WIDTH - `  ./signalbox ${command} `.length);
+
+/** Writes a flag or an argument for the usage of a command. */
+export function usageWord(operation: CommandInput, flag: Flag): string {
+  if (flag.form.isPositional) return isRequired(operation, flag) ? shownName(flag) : `[${shownName(flag)}]`;
+  const form = flag.form.form ?? formOf(flag.field);
+  const kind = kindOf(flag);
+  const stated = `[--${flag.name}${kind === 'switch' ? '' : ` ${form}`}]${kind === 'list' && !flag.form.hasCommas ? '...' : ''}`;
+  if (!isRemovable(operation, flag)) return stated;
+  return `${stated} [--no-${flag.name}${isMap(flag.field) ? ' NAME]...' : ']'}`;
+}
+
+/** Describes the flags and arguments of a command, each in lines for its details. */
+export const describedFlags = (operation: CommandInput, flags: readonly Flag[]): readonly string[] =>
+  flags.map((flag) =>
+    wrapped(
+      `${shownName(flag)}: ${flag.form.help ?? inFlags(describedIn(operation, flag), flags)}`,
+      DETAIL_COLUMNS - 2,
+    ).join('\n  '),
+  );
 
 /** Columns available for the details, which the help indents. */
 const DETAIL_COLUMNS = WIDTH - 6;
@@ -114,13 +125,13 @@ const DETAIL_COLUMNS = WIDTH - 6;
  * Describes a flag. In the description of a JSON member, `null` is replaced by the flag that removes the value, or the part about null is
  * left out.
  */
-function describedIn(operation: Operation, flag: Flag): string {
+function describedIn(operation: CommandInput, flag: Flag): string {
   const { description, name, field } = flag;
   if (isRemovable(operation, flag) && !isMap(field)) return description.replaceAll(/\bnull\b/gi, `--no-${name}`);
   return description.replaceAll(/(?:; null\b[^.]*| ?\bNull\b[^.]*\.)/g, '');
 }
 
-const isRequired = ({ input }: Operation, { path: [name = ''] }: Flag): boolean =>
+const isRequired = ({ input }: CommandInput, { path: [name = ''] }: Flag): boolean =>
   (input?.required as readonly string[] | undefined)?.includes(name) === true;
 
 const inLines = (words: readonly string[], columns: number): string =>

@@ -5,8 +5,8 @@ import { POLICY_ORIGINS } from '../store/instance-reports.ts';
 import { isShared } from '../store/open.ts';
 import { choiceOf, parseFlags, SWITCH, TEXT, wholeOf } from './arguments.ts';
 import { CommandLine, databaseAt, dataFolder, doorIn, type Environment, numberOf, portOf } from './command-line.ts';
-import { folderFlags, type GroupName, isGroup } from './table.ts';
-import { checkWord, unknownCommand } from './unknown-command.ts';
+import { type GroupName, isGroup } from './table.ts';
+import { checkWord, folderFlags, unknownCommand } from './unknown-command.ts';
 
 export type Command =
   /** `words` names the command to explain, followed by any other arguments. */

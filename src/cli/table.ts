@@ -64,17 +64,6 @@ export const commandNamed = async (name: string): Promise<CommandDefinition | nu
 const byName = <Row>(table: Readonly<Record<string, Row>>, name: string): Row | null =>
   Object.hasOwn(table, name) ? (table[name] ?? null) : null;
 
-/** Commands that use no data folder. */
-const WITHOUT_DATA: ReadonlySet<string> = new Set(['init', 'health', 'plugin', 'import', 'version']);
-/** Commands that accept a policy folder, in addition to the groups of operations whose answers depend on a policy. */
-const WITH_POLICY: ReadonlySet<string> = new Set(['policy', 'learn', 'catalog']);
-
-/** The flags of folders that the commands with a first word have. */
-export function folderFlags(name: GroupName): readonly ('data' | 'policies')[] {
-  if (WITHOUT_DATA.has(name)) return [];
-  return WITH_POLICY.has(name) || groupNamed(name)?.usesPolicy ? ['policies', 'data'] : ['data'];
-}
-
 /** The names of the commands with a first word, in the order of the help. */
 export async function namesIn(group: string): Promise<readonly string[]> {
   const own = Object.keys(COMMANDS).filter((name) => firstWord(name) === group);

@@ -2,9 +2,11 @@ import { commandName } from '../core/command-name.ts';
 import { capital, didYouMean } from '../core/text/text.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { nearest } from '../policy/report/nearest.ts';
+import type { CommandHelp } from './command-help.ts';
 import help from './help.json' with { type: 'json' };
 import { peerCommand } from './peer-words.ts';
 
+const HELP = Object.entries<CommandHelp>(help);
 const COMMANDS = Object.keys(help);
 
 /** Checks the word after a group of commands, before a database is opened. Throws UsageError if there is no command with that name. */
@@ -12,6 +14,15 @@ export function checkWord(group: string, [word = '']: readonly string[]): void {
   const commands = COMMANDS.filter((command) => command.startsWith(`${group} `));
   if (commands.length > 0 && !commands.includes(`${group} ${word}`)) throw unknownCommand(group, word);
 }
+
+/** The flags of folders that the commands with a first word have. */
+export function folderFlags(word: string): readonly ('policies' | 'data')[] {
+  const named = HELP.flatMap(([command, help]) => (`${command} `.startsWith(`${word} `) ? [help] : []));
+  const usesPolicies = named.some((one) => one.usesPolicies);
+  return [...(usesPolicies ? (['policies'] as const) : []), ...(named.some(usesData) ? (['data'] as const) : [])];
+}
+
+const usesData = ({ usesData: stated = true }: CommandHelp): boolean => stated;
 
 /**
  * Returns the error for an unknown command, which lists the known commands.

@@ -2,6 +2,7 @@ import type { CommandDefinition } from './command.ts';
 
 /** `signalbox version` */
 export const version: CommandDefinition = {
+  usesData: false,
   use: 'to report a problem.',
   example: 'version',
   usage: '',

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { shipped } from '../../plugins/index.ts';
 import { hypotheticalFacts, UNNAMED } from '../../src/admin/use-cases/policy/hypothetical.ts';
 import { priorReadings, type Readings } from '../../src/core/decision/readings.ts';
+import { OPERATOR } from '../../src/core/people/caller.ts';
 import type { Facts } from '../../src/core/request/facts.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { buildRuntime, type Runtime, strategyOf } from '../../src/policy/runtime/runtime.ts';
@@ -124,7 +125,7 @@ function readingsAfter(answers: World['answers'], runtime: Runtime): Readings {
  */
 function decisionOf({ prompt, model, body }: World, runtime: Runtime, readings: Readings, read = readings) {
   const request = chatRequest({ ...body, model, messages: [{ role: 'user', content: prompt }] });
-  const hypothetical = { request, key: { id: 'k', labels: {}, models: null }, timeMs: 0, readings: read };
+  const hypothetical = { request, caller: OPERATOR, timeMs: 0, readings: read };
   const facts = hypotheticalFacts(hypothetical, runtime);
   const given = { ...UNNAMED, ...strategyOf(facts, runtime), readings };
   const outcome = runtime.decider.decide(facts, given);

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { shipped } from '../../plugins/index.ts';
 import { decideFor, hypotheticalFacts } from '../../src/admin/use-cases/policy/hypothetical.ts';
 import { USUAL_TIME } from '../../src/admin/use-cases/policy/reasons.ts';
+import { OPERATOR } from '../../src/core/people/caller.ts';
 import type { Facts } from '../../src/core/request/facts.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { buildRuntime } from '../../src/policy/runtime/runtime.ts';
@@ -32,8 +33,13 @@ interface Lists {
 }
 
 function decide(body: object, lists: Lists, change: (facts: Facts) => Facts = (facts) => facts) {
-  const key = { id: 'k', labels: {}, ...lists };
-  const facts = hypotheticalFacts({ request: chatRequest(body), key, timeMs: Date.parse(USUAL_TIME) }, runtime);
+  const { models, notModels } = lists;
+  const caller = {
+    ...OPERATOR,
+    models: models && new Set(models),
+    ...(notModels && { notModels: new Set(notModels) }),
+  };
+  const facts = hypotheticalFacts({ request: chatRequest(body), caller, timeMs: Date.parse(USUAL_TIME) }, runtime);
   // A refusal contains the facts, which differ in their lists.
   return { ...decideFor(change(facts), runtime), facts: null };
 }

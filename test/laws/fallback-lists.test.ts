@@ -5,6 +5,7 @@ import { decideFor, hypotheticalFacts, tryFor } from '../../src/admin/use-cases/
 import { USUAL_TIME } from '../../src/admin/use-cases/policy/reasons.ts';
 import type { FundTitle } from '../../src/core/accounting/fund.ts';
 import { type Decision, REJECTIONS } from '../../src/core/decision/decision.ts';
+import { OPERATOR } from '../../src/core/people/caller.ts';
 import type { Facts } from '../../src/core/request/facts.ts';
 import { byReason, type FallbackLists, listedModels, REASON_NAMES } from '../../src/core/request/fallbacks.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
@@ -73,8 +74,8 @@ function staged(one: Trial) {
       ...(one.ceiling !== null && { constraints: { max_cost_credits: one.ceiling } }),
       ...(sent && { fallbacks: sent }),
     };
-    const key = { id: 'k', labels: {}, models: one.models, notModels: null };
-    return hypotheticalFacts({ request: chatRequest(body), key, timeMs: Date.parse(USUAL_TIME) }, runtime);
+    const caller = { ...OPERATOR, models: one.models && new Set(one.models) };
+    return hypotheticalFacts({ request: chatRequest(body), caller, timeMs: Date.parse(USUAL_TIME) }, runtime);
   };
   const allowed = one.sent?.filter((id) => one.models?.includes(id) ?? true) ?? null;
   return { runtime, factsFor, request: factsFor(one.model, allowed) };

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { shipped } from '../../plugins/index.ts';
 import { decideFor, hypotheticalFacts } from '../../src/admin/use-cases/policy/hypothetical.ts';
 import { USUAL_TIME } from '../../src/admin/use-cases/policy/reasons.ts';
+import { OPERATOR } from '../../src/core/people/caller.ts';
 import type { FoundModel, FoundModels } from '../../src/core/policy/found-models.ts';
 import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import { MODEL_CAPABILITIES } from '../../src/core/request/capability.ts';
@@ -90,8 +91,10 @@ const plain = runtimeOf(null);
 
 /** Returns a decision with IDs in place of positions. */
 function decisionBy(runtime: Runtime, body: object) {
-  const key = { id: 'k', labels: {}, models: null };
-  const facts = hypotheticalFacts({ request: chatRequest(body), key, timeMs: Date.parse(USUAL_TIME) }, runtime);
+  const facts = hypotheticalFacts(
+    { request: chatRequest(body), caller: OPERATOR, timeMs: Date.parse(USUAL_TIME) },
+    runtime,
+  );
   const outcome = decideFor(facts, runtime);
   const idOf = (at: number) => runtime.snapshot.models[at]?.id;
   if (isRefusal(outcome)) {

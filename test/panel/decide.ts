@@ -4,6 +4,7 @@ import { shipped } from '../../plugins/index.ts';
 import { decideFor, hypotheticalFacts } from '../../src/admin/use-cases/policy/hypothetical.ts';
 import { USUAL_TIME } from '../../src/admin/use-cases/policy/reasons.ts';
 import type { Decision, Refusal } from '../../src/core/decision/decision.ts';
+import { OPERATOR } from '../../src/core/people/caller.ts';
 import type { Facts } from '../../src/core/request/facts.ts';
 import { countInput, decisiveTokenizers } from '../../src/gateway/request/exact-count.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
@@ -87,8 +88,10 @@ const counter = createTokenCounter((error) => {
 /** Returns the facts of a chat as the gateway reads them. */
 export function factsFor(one: Case, model: Selector, runtime: Runtime, reading?: Reading): Facts {
   const request = { ...one.body, model };
-  const key = { id: 'panel', labels: {}, models: null };
-  const facts = hypotheticalFacts({ request: chatRequest(request), key, timeMs: Date.parse(USUAL_TIME) }, runtime);
+  const facts = hypotheticalFacts(
+    { request: chatRequest(request), caller: OPERATOR, timeMs: Date.parse(USUAL_TIME) },
+    runtime,
+  );
   return reading ? withReading(facts, reading(one), runtime) : facts;
 }
 

@@ -2,6 +2,7 @@ import { shipped } from '../../plugins/index.ts';
 import { decideFor, hypotheticalFacts } from '../../src/admin/use-cases/policy/hypothetical.ts';
 import { USUAL_TIME } from '../../src/admin/use-cases/policy/reasons.ts';
 import type { Decision } from '../../src/core/decision/decision.ts';
+import { OPERATOR } from '../../src/core/people/caller.ts';
 import type { FoundModels } from '../../src/core/policy/found-models.ts';
 import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import { readRouteRequest } from '../../src/dialects/openai-chat/reader.ts';
@@ -31,8 +32,8 @@ export function chooserOf(text: string, { env = {}, found = null, keyModels = nu
   return (selector: string, message: string, task?: string): ChosenModel => {
     const messages = [{ role: 'user' as const, content: message }];
     const request = readRouteRequest({ model: selector, ...(task === undefined ? { messages } : { task_type: task }) });
-    const key = { id: 'k', labels: {}, models: keyModels };
-    const facts = hypotheticalFacts({ request, key, timeMs: Date.parse(USUAL_TIME) }, runtime);
+    const caller = { ...OPERATOR, models: keyModels && new Set(keyModels) };
+    const facts = hypotheticalFacts({ request, caller, timeMs: Date.parse(USUAL_TIME) }, runtime);
     const decision = decideFor(facts, runtime);
     if (isRefusal(decision)) throw new Error(`${selector} refused: ${JSON.stringify(decision.rejected)}`);
     return { model: snapshot.models[decision.ranked[0].model]!.id, decision };

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { shipped } from '../../plugins/index.ts';
 import { decideFor, hypotheticalFacts } from '../../src/admin/use-cases/policy/hypothetical.ts';
 import { USUAL_TIME } from '../../src/admin/use-cases/policy/reasons.ts';
+import { OPERATOR } from '../../src/core/people/caller.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { buildRuntime, type Runtime } from '../../src/policy/runtime/runtime.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
@@ -19,11 +20,11 @@ const panel = PARTS.flatMap((part) => panelOf(part));
 
 /** Returns the choice and the estimates of the three models for each request of the panel and each selector. */
 function decidedBy(runtime: Runtime): string[] {
-  const key = { id: 'panel', labels: {}, models: THREE };
+  const caller = { ...OPERATOR, models: new Set(THREE) };
   return panel.flatMap(({ id, body }) =>
     SELECTORS.map((model) => {
       const request = chatRequest({ ...body, model });
-      const facts = hypotheticalFacts({ request, key, timeMs: Date.parse(USUAL_TIME) }, runtime);
+      const facts = hypotheticalFacts({ request, caller, timeMs: Date.parse(USUAL_TIME) }, runtime);
       const outcome = decideFor(facts, runtime);
       if (isRefusal(outcome)) return `${id} ${model} refused`;
       const estimates = outcome.ranked.map((one) => [

@@ -24,6 +24,7 @@ import { isFinding, updateBody, updateText } from './update-text.ts';
 
 /** `signalbox catalog update`. Throws UsageError, or an Error of one sentence. */
 export const catalogUpdate: CommandDefinition = {
+  usesPolicies: true,
   use: 'when prices change, or a provider offers new models.',
   example: 'catalog update --from models.dev --from prices.json=2026-11-20 --write renewed',
   usage: '[PROVIDER] [--from PATH[=DAY]]... [--write DIR | --json] [--policies DIR] [--data DIR]',

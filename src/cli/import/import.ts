@@ -30,6 +30,7 @@ const PRICES_BYTES_MAX = 64 * 1024 * 1024;
 
 /** `signalbox import litellm`. Throws UsageError, or an Error of one sentence. */
 export const importCommand: CommandDefinition = {
+  usesData: false,
   use: 'to move from a LiteLLM proxy to Signalbox.',
   example: 'import litellm config.yaml --out ./policies',
   usage: 'FILE|- [--out DIR] [--prices FILE] [--force] [--json]',

@@ -39,6 +39,7 @@ function localPath(folder: string, file: string): string {
 
 /** `signalbox plugin new` */
 export const pluginNew: CommandDefinition = {
+  usesData: false,
   use: 'to start a plugin of your own.',
   example: 'plugin new strategy cheapest',
   usage: `${PLUGIN_KIND_NAMES.join('|')} NAME [--dir DIR]`,

@@ -27,6 +27,7 @@ const lawMs = (runs: number): number => 10_000 + 50 * runs;
 
 /** `signalbox plugin test`. Throws UsageError if there is nothing to test. */
 export const pluginTest: CommandDefinition = {
+  usesData: false,
   use: 'while you write a plugin, and in its continuous integration.',
   example: 'plugin test ./cheapest',
   usage: 'FILE [--seed N] [--runs 200] [--json]',

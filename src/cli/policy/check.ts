@@ -29,6 +29,7 @@ import { leftOutText, REASONS_MAX } from './setting-text.ts';
 
 /** `signalbox policy check`. Throws UsageError if there is no policy to check. */
 export const policyCheck: CommandDefinition = {
+  usesPolicies: true,
   use: 'before you save or push a policy, and in continuous integration.',
   example: 'policy check ./policies --strict',
   usage: '[DIR] [--all] [--strict] [--choices [--here]] [--json] [--data DIR]',

@@ -12,6 +12,7 @@ const FLAGS = { requests: TEXT, json: SWITCH, strict: SWITCH };
 
 /** `signalbox policy diff` */
 export const policyDiff: CommandDefinition = {
+  usesPolicies: true,
   use: 'before a change goes live, to see which requests would get another model and at what cost.',
   example: 'policy diff HEAD ./policies --requests requests.jsonl',
   usage: 'A [B] [--requests FILE.jsonl | -] [--strict] [--json] [--data DIR]',

@@ -11,29 +11,28 @@ import { UsageError } from '../../core/usage-error.ts';
 import { recordStory } from '../../gateway/request/record-story.ts';
 import type { Explanation } from '../../gateway/request/recorded-certificate.ts';
 import { spreadReason } from '../../routing/spread-text.ts';
-import { parseArguments } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
 import { operator } from '../user.ts';
 import type { PolicyCommand } from './command.ts';
-import { EXPLAIN_FLAGS, refuseOthers } from './explain-flags.ts';
+import { type ExplainLine, refuseOthers } from './explain-input.ts';
 import { certificateText } from './explain-text.ts';
 
 /** Runs `signalbox policy explain --decision` from the stored records, whether a server is running or not. Throws UsageError. */
-export async function runExplainDecision(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
-  const { values, positionals } = parseArguments(args, EXPLAIN_FLAGS);
-  const { decision = '', json, here, ...more } = values;
-  refuseOthers('--decision', here ? { here } : more, undefined);
-  if (positionals.length > 1) throw new UsageError('policy explain --decision takes at most one folder.');
-  const folder = positionals[0] ?? command.folder;
+export async function runExplainDecision(line: ExplainLine, command: PolicyCommand): Promise<CommandResult> {
+  const { input, isJson, words } = line;
+  const { decision = '' } = input;
+  refuseOthers(line, ['--decision']);
+  if (words.length > 1) throw new UsageError('policy explain --decision takes at most one folder.');
+  const folder = words[0] ?? command.folder;
   const { explanation, keyName, usdPerCredit } = await explainStoredDecision(operator(), decision, {
     ...command,
     folder,
   });
   const { terminal } = command;
   const sight = { ...FULL_SIGHT, nameOf: () => keyName };
-  const text = json
+  const text = isJson
     ? jsonText(jsonOf(Decision, shownDecision(explanation, sight), { usd: usdWriter(usdPerCredit) }))
     : decisionText(explanation, terminal);
   return { text, code: explanation.matches ? 0 : 2 };

@@ -5,18 +5,18 @@ import { callerLevels } from '../../access/levels.ts';
 import { levelsAbove } from '../../access/people-copy.ts';
 import { explanationBody } from '../../admin/explanation-body.ts';
 import { explainCase, explainRequest } from '../../admin/use-cases/policy/explain.ts';
-import { momentOf } from '../../admin/use-cases/policy/hypothetical.ts';
 import { storedPayer } from '../../admin/use-cases/policy/key-funds.ts';
-import { bodyOf, isFolder, runtimeOf } from '../../admin/use-cases/policy/tools.ts';
-import { parseJson } from '../../core/json/object.ts';
+import { type Body, bodyOf, isFolder, runtimeOf } from '../../admin/use-cases/policy/tools.ts';
+import { isObject, parseJson } from '../../core/json/object.ts';
+import { OPERATOR } from '../../core/people/caller.ts';
+import { iso } from '../../core/time/clock.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { readRouteBody } from '../../dialects/route-body.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
-import { pairsOf, parseArguments } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { operator } from '../user.ts';
 import type { PolicyCommand } from './command.ts';
-import { EXPLAIN_FLAGS, refuseOthers, withFlags } from './explain-flags.ts';
+import { type ExplainLine, refuseOthers } from './explain-input.ts';
 import { explanationResult } from './explain-result.ts';
 import { explainedAt } from './explain-served.ts';
 import { SETTING_WORDS } from './setting-text.ts';
@@ -31,36 +31,41 @@ const FUNDED =
   'Budgets and balances come from the stored ledger. A budget that the ledger does not know counts as unspent.';
 
 /** Runs `signalbox policy explain` for a hypothetical request. Throws UsageError, or the SignalboxError that the API would return. */
-export async function runExplain(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
+export async function runExplain(line: ExplainLine, command: PolicyCommand): Promise<CommandResult> {
   const { terminal } = command;
-  const { values: flags, positionals } = parseArguments(args, EXPLAIN_FLAGS);
-  const { folder: named, file } = placesIn(positionals);
+  const { input, isJson, words } = line;
+  const { folder: named, file } = placesIn(words);
   const folder = named ?? command.folder;
-  if (flags.case !== undefined) {
-    const { case: name, here, json, ...more } = flags;
-    refuseOthers('--case', more, file);
-    return runExplainCase(name, folder, { here, json }, command);
+  const { request: stated = {}, key: keyId, team: ofTeam, user: ofUser, time, labels: given, keyModels } = input;
+  if (input.case !== undefined) {
+    refuseOthers(line, ['--case', '--here'], file);
+    return runExplainCase(input.case, folder, { here: input.here === true, isJson }, command);
   }
-  if (flags.here)
+  if (input.here)
     throw new UsageError(
       '--here works only with --case. Explanations of other requests always use the variables that are set.',
     );
-  refuseSeveralSenders(flags);
-  const body = withFlags(bodyOf(file === undefined ? {} : await jsonOf(file, command)), flags);
-  if (flags.url !== undefined) {
-    const { url, key, team, user, time, json, label, 'key-models': keyModels } = flags;
+  refuseSeveralSenders(input);
+  const body = withStated(bodyOf(file === undefined ? {} : await jsonOf(file, command)), stated);
+  if (input.url !== undefined) {
     // The server explains a request with its own policy, and with the labels and models of its own keys.
-    const others = [named && 'the folder', ...command.folderFlags, label && '--label', keyModels && '--key-models'];
+    const others = [named && 'the folder', ...command.folderFlags, given && '--label', keyModels && '--key-models'];
     const other = others.find(Boolean);
     if (other) throw new UsageError(`--url uses the policy and the keys of the server. Remove ${other}.`);
-    const answer = await explainedAt(url, { request: body, key, team, user, time }, command.judge.env);
-    return explanationResult(answer, { json, terminal, note: SERVED, folder: null });
+    const query = {
+      request: body,
+      key: keyId,
+      team: ofTeam,
+      user: ofUser,
+      time: time === undefined ? time : iso(time),
+    };
+    const answer = await explainedAt(input.url, query, command.judge.env);
+    return explanationResult(answer, { isJson, terminal, note: SERVED, folder: null });
   }
   const runtime = await runtimeOf(folder, command.judge);
   const now = command.judge.now();
-  const timeMs = flags.time === undefined ? now : momentOf('--time', flags.time);
+  const { time: timeMs = now } = input;
   const { organization, budgets } = runtime.snapshot;
-  const { key: keyId, team: ofTeam, user: ofUser } = flags;
   const payer =
     (keyId ?? ofTeam ?? ofUser)
       ? await storedPayer(
@@ -71,17 +76,25 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
           runtime.snapshot,
         )
       : null;
-  const labels = { ...payer?.info.labels, ...pairsOf(flags.label, 'A label') };
-  const stated = flags['key-models'];
-  const models = stated === undefined ? (payer?.info.models ?? null) : knownModels(stated, runtime);
+  const labels = { ...payer?.info.labels, ...given };
+  const models = keyModels ? knownModels(keyModels, runtime) : (payer?.info.models ?? null);
   const { team = null, user = null, notModels = null } = payer?.info ?? {};
   const levels = payer?.levels ?? callerLevels(levelsAbove({ team: null, user: null }, organization));
-  const key = { id: payer?.info.id ?? 'explain', labels, models, notModels, team, user, levels };
+  const caller = {
+    ...OPERATOR,
+    keyId: payer?.info.id ?? 'explain',
+    labels,
+    models: models && new Set(models),
+    ...(notModels && { notModels: new Set(notModels) }),
+    ...(team && { team }),
+    ...(user && { user }),
+    ...(levels.length > 0 && { levels }),
+  };
   const request = readRouteBody(body);
   const funds = payer?.fundsUnder(budgets, labels, request.model);
-  const explanation = await explainRequest({ request, key, timeMs, funds }, runtime);
+  const explanation = await explainRequest({ request, caller, timeMs, funds }, runtime);
   return explanationResult(explanationBody(explanation, { isMeasured: false, isFunded: payer !== null }), {
-    json: flags.json,
+    isJson,
     terminal,
     folder,
     note: `${NOTE} ${payer ? FUNDED : UNFUNDED}`,
@@ -89,19 +102,28 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
 }
 
 /** Throws UsageError if flags name several senders. */
-function refuseSeveralSenders(flags: { readonly key?: string; readonly team?: string; readonly user?: string }): void {
-  const [, second] = (['key', 'team', 'user'] as const).filter((flag) => flags[flag] !== undefined);
+function refuseSeveralSenders(input: { readonly key?: string; readonly team?: string; readonly user?: string }): void {
+  const [, second] = (['key', 'team', 'user'] as const).filter((flag) => input[flag] !== undefined);
   if (second) throw new UsageError(`Name only one of --key, --team and --user. Remove --${second}.`);
 }
 
-/** Reads IDs of models. Throws UsageError for a model that the policy does not declare. */
-function knownModels(text: string, { snapshot }: Runtime): string[] {
+/** Adds the fields that flags state to a request. A map keeps its other members. */
+const withStated = (body: Body, stated: object): Body => ({
+  ...body,
+  ...Object.fromEntries(
+    Object.entries(stated).map(([name, value]) => {
+      const before = body[name];
+      return [name, isObject(before) && isObject(value) ? { ...before, ...value } : value];
+    }),
+  ),
+});
+
+/** Checks IDs of models. Throws UsageError for a model that the policy does not declare. */
+function knownModels(ids: readonly string[], { snapshot }: Runtime): readonly string[] {
   const isLeftOut = (id: string) => snapshot.leftOut.some(({ kind, name }) => kind === 'model' && name === id);
-  return text.split(',').map((part) => {
-    const id = part.trim();
-    if (snapshot.modelIndex.has(id) || isLeftOut(id)) return id;
-    throw new UsageError(`--key-models: the policy has no model \`${id}\`. Use the ID of a declared model.`);
-  });
+  const unknown = ids.find((id) => !snapshot.modelIndex.has(id) && !isLeftOut(id));
+  if (unknown === undefined) return ids;
+  throw new UsageError(`--key-models: the policy has no model \`${unknown}\`. Use the ID of a declared model.`);
 }
 
 /** Reads at most one policy folder and at most one file with a request, in any order. */
@@ -137,7 +159,7 @@ const CASE_NOTE = 'Cases use only the figures that the policy declares. Measurem
 async function runExplainCase(
   caseName: string,
   folder: string,
-  { here, json }: { readonly here: boolean; readonly json: boolean },
+  { here, isJson }: { readonly here: boolean; readonly isJson: boolean },
   { judge, terminal }: PolicyCommand,
 ): Promise<CommandResult> {
   const explanation = await explainCase(caseName, folder, here, judge);
@@ -154,7 +176,7 @@ async function runExplainCase(
     ...explanationBody(explanation, { isMeasured: false, isFunded: false, missing }),
   };
   return explanationResult(body, {
-    json,
+    isJson,
     terminal,
     folder,
     note: CASE_NOTE,

@@ -13,7 +13,7 @@ import { leftOutBriefly } from './setting-text.ts';
 
 /** How to print an explanation. */
 interface ExplainForm {
-  readonly json: boolean;
+  readonly isJson: boolean;
   readonly terminal: boolean;
   /** Sentences before the explanation; `after` has sentences that follow it. */
   readonly before?: readonly string[];
@@ -55,7 +55,7 @@ export function explanationResult(body: unknown, form: ExplainForm): CommandResu
     );
   }
   const code = body.choice === null || body.shortage !== null ? 2 : 0;
-  return { text: form.json ? jsonText(body) : asText(body, form), code };
+  return { text: form.isJson ? jsonText(body) : asText(body, form), code };
 }
 
 function asText(body: Printed, { terminal, before = [], after = [], note, folder }: ExplainForm): string {

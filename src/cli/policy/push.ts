@@ -11,6 +11,7 @@ import { differenceText } from './diff-text.ts';
 
 /** `signalbox policy push` */
 export const policyPush: CommandDefinition = {
+  usesPolicies: true,
   use: 'to change the policy of all servers that share a database at the same time.',
   example: 'policy push ./policies --from 12',
   usage: '[DIR] [--from REVISION] [--json] [--data DIR]',
@@ -34,6 +35,7 @@ async function runPush(args: readonly string[], { offline, policy }: CommandCont
 
 /** `signalbox policy rollback` */
 export const policyRollback: CommandDefinition = {
+  usesPolicies: true,
   use: 'to undo a push.',
   example: 'policy rollback 11',
   usage: 'REVISION | NUMBER [--json] [--policies DIR] [--data DIR]',

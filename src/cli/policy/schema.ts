@@ -11,6 +11,7 @@ const FILE = 'policy.schema.json';
 
 /** `signalbox policy schema` */
 export const policySchemaCommand: CommandDefinition = {
+  usesPolicies: true,
   use: 'to get completion and checks of policy files in your editor.',
   example: 'policy schema --write',
   usage: '[DIR] [--write]',

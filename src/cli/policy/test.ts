@@ -14,6 +14,7 @@ const FLAGS = { case: TEXT, watch: SWITCH, coverage: SWITCH, min: TEXT, here: SW
 
 /** `signalbox policy test`. Throws UsageError if there is no policy to test. */
 export const policyTest: CommandDefinition = {
+  usesPolicies: true,
   use: 'after every change of a policy, to see that requests still get the models that you expect.',
   example: 'policy test ./policies --coverage --min 80',
   usage: `[DIR] [--case TEXT] [--watch] [--coverage] [--min PERCENT] [--here] [--json]

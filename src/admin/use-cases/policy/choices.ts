@@ -1,3 +1,4 @@
+import { type Caller, OPERATOR } from '../../../core/people/caller.ts';
 import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import { DIFFICULTIES, type Difficulty, type Facts } from '../../../core/request/facts.ts';
 import { statedIds, TIER_LISTED_MAX } from '../../../core/request/tiers.ts';
@@ -62,11 +63,11 @@ function choiceOf(selector: string, task: string, difficulty: Difficulty, runtim
   return { ...asked, model, because, provider, reason, ...figuresBody(outcome, 1), refused: null };
 }
 
-const ANYONE = { id: '', labels: {}, models: null };
+const ANYONE: Caller = { ...OPERATOR, keyId: '' };
 
 function factsOf(selector: string, task: string, difficulty: Difficulty, runtime: Runtime): Facts {
   const request = readRouteRequest({ model: selector, task_type: task });
-  const facts = hypotheticalFacts({ request, key: ANYONE, timeMs: Date.parse(USUAL_TIME), difficulty }, runtime);
+  const facts = hypotheticalFacts({ request, caller: ANYONE, timeMs: Date.parse(USUAL_TIME), difficulty }, runtime);
   // A request whose task is read, not stated, has the qualities of the typical request.
   const { isTaskStated: _, ...read } = facts;
   return read;

@@ -2,7 +2,9 @@ import { statSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { SignalboxError } from '../../../core/errors.ts';
 import { isObject, parseJson } from '../../../core/json/object.ts';
+import { OPERATOR } from '../../../core/people/caller.ts';
 import { compileCheck } from '../../../core/schema/validation.ts';
+import { parseMoment } from '../../../core/time/clock.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { readRouteBody } from '../../../dialects/route-body.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
@@ -18,7 +20,7 @@ import {
   type Totals,
   withOutcomes,
 } from './compare.ts';
-import { decideFor, exactFacts, type HypotheticalRequest, momentOf } from './hypothetical.ts';
+import { decideFor, exactFacts, type HypotheticalRequest } from './hypothetical.ts';
 import { USUAL_TIME } from './reasons.ts';
 import { bodyOf } from './tools.ts';
 
@@ -126,10 +128,16 @@ function readLine(text: string): HypotheticalRequest & Pick<RequestLine, 'name' 
   const { id = 'request', labels = {}, models = null } = key;
   return {
     request: readRouteBody(bodyOf(request)),
-    key: { id, labels, models },
-    timeMs: momentOf('`time`', time ?? USUAL_TIME),
+    caller: { ...OPERATOR, keyId: id, labels, models: models && new Set(models) },
+    timeMs: momentOf(time ?? USUAL_TIME),
     ...more,
   };
+}
+
+function momentOf(text: string): number {
+  const moment = parseMoment(text);
+  if (moment !== null) return moment;
+  throw new UsageError(`\`time\` must be a time with its offset, such as 2026-11-20T08:00:00Z, not "${text}".`);
 }
 
 async function answer(query: HypotheticalRequest, runtime: Runtime, counter: TokenCounter): Promise<RequestOutcome> {

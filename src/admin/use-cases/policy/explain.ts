@@ -83,16 +83,19 @@ export async function explainRequest(
   };
 }
 
-type ExplainedRequest = Partial<Pick<HypotheticalRequest, 'funds' | 'key' | 'readings'>> & {
+type ExplainedRequest = Partial<Pick<HypotheticalRequest, 'funds' | 'caller' | 'readings'>> & {
   readonly request?: ModelRequest | null;
 };
 
-function explained(asked: Facts, runtime: Runtime, { request = null, funds = null, key, readings }: ExplainedRequest) {
+function explained(
+  asked: Facts,
+  runtime: Runtime,
+  { request = null, funds = null, caller, readings }: ExplainedRequest,
+) {
   const { snapshot } = runtime;
   const { outcome, shortage } = tryFor(asked, runtime, { funds, readings });
   // The facts of the outcome contain the money that the decision was based on.
   const { facts } = outcome;
-  const caller = key && { models: key.models && new Set(key.models), levels: key.levels };
   const given = { ...UNNAMED, ...strategyOf(facts, runtime), readings, caller, request };
   const certificate = certify(snapshot, facts, given);
   const decided = isRefusal(outcome) || shortage ? null : { runtime, decision: outcome, request };
@@ -107,7 +110,7 @@ function explained(asked: Facts, runtime: Runtime, { request = null, funds = nul
     // Whether the money of the key is considered.
     isFunded: funds !== null,
     // The error with which the request is refused because its key has too little money; null for none.
-    shortage: shortage && shortageErrorOf(shortage, { keyId: key?.id ?? '' }, snapshot.usdPerCredit),
+    shortage: shortage && shortageErrorOf(shortage, { keyId: caller?.keyId ?? '' }, snapshot.usdPerCredit),
   };
 }
 

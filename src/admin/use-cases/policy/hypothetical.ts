@@ -2,12 +2,11 @@ import { type Awaitable, whenReady } from '../../../core/awaitable.ts';
 import type { Decision, Refusal } from '../../../core/decision/decision.ts';
 import type { Readings } from '../../../core/decision/readings.ts';
 import type { GuardVerdict } from '../../../core/decision/verdict.ts';
-import { SignalboxError } from '../../../core/errors.ts';
-import { type Caller, type CallerLevel, OPERATOR } from '../../../core/people/caller.ts';
+import type { SignalboxError } from '../../../core/errors.ts';
+import type { Caller } from '../../../core/people/caller.ts';
 import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import type { Difficulty, Facts, GuardCounts } from '../../../core/request/facts.ts';
 import type { ModelRequest } from '../../../core/request/model-request.ts';
-import { UsageError } from '../../../core/usage-error.ts';
 import { partitionOf } from '../../../gateway/cache/cache-name.ts';
 import { skipOf } from '../../../gateway/cache/cache-scope.ts';
 import { scopeOf } from '../../../gateway/guards/guard-scope.ts';
@@ -54,21 +53,8 @@ export function tryFor(facts: Facts, runtime: Runtime, { funds = null, readings 
 /** A request that was never sent. */
 export interface HypotheticalRequest {
   readonly request: ModelRequest;
-  readonly key: {
-    readonly id: string;
-    readonly labels: Readonly<Record<string, string>>;
-    /** IDs of the models that the key may use; null for all. */
-    readonly models: readonly string[] | null;
-    /** IDs of the models that the key may not use; absent or null for none. */
-    readonly notModels?: readonly string[] | null;
-    /** IDs of the key's team and user; null for none. */
-    readonly team?: string | null;
-    readonly user?: string | null;
-    /** The terms of the key's user, team and organization; absent for none. */
-    readonly levels?: readonly CallerLevel[];
-  };
-  /** The caller object, if the request has a caller. If there is a caller, `key` has the same values. */
-  readonly caller?: Caller;
+  /** The sender. */
+  readonly caller: Caller;
   /** Milliseconds since 1970. */
   readonly timeMs: number;
   /** The difficulty; absent to read it from the messages. */
@@ -83,35 +69,12 @@ export interface HypotheticalRequest {
   readonly answer?: string | undefined;
 }
 
-/** The error for an unknown sender, or for a key that does not work. */
-export function unknownSender(param: 'key' | 'user' | 'team'): SignalboxError {
-  const what = { key: 'key that works and has this ID', team: 'team with this ID or name', user: 'user with this ID' }[
-    param
-  ];
-  return new SignalboxError('not_found', `There is no ${what}, or you may not see it.`, { param });
-}
-
-/** The caller of a hypothetical request. */
-function hypotheticalCaller({ id: keyId, labels, models, notModels, ...of }: HypotheticalRequest['key']): Caller {
-  const { team, user, levels } = of;
-  return {
-    ...OPERATOR,
-    keyId,
-    labels,
-    models: models && new Set(models),
-    ...(notModels && { notModels: new Set(notModels) }),
-    ...(team && { team }),
-    ...(user && { user }),
-    ...(levels && levels.length > 0 && { levels }),
-  };
-}
-
 /**
  * Runs the guards of a policy on a hypothetical request.
  * @returns the request after masks, with the numbers of matches
  */
 export function guarded(hypothetical: HypotheticalRequest, runtime: Runtime): Awaitable<GuardedHypothetical> {
-  const { request, key, caller = hypotheticalCaller(key), answer = null } = hypothetical;
+  const { request, caller, answer = null } = hypothetical;
   return whenReady(guardHypothetical(request, caller, runtime, answer, runtime.alarms.turns), (found) =>
     told(hypothetical, found),
   );
@@ -134,10 +97,7 @@ const told = (
 });
 
 /** Whether the cache of the policy applies to a hypothetical request, after guards. */
-export function isCachedFor(
-  { request, key, caller = hypotheticalCaller(key) }: HypotheticalRequest,
-  { snapshot }: Runtime,
-): boolean {
+export function isCachedFor({ request, caller }: HypotheticalRequest, { snapshot }: Runtime): boolean {
   const { cache } = snapshot;
   const scope = () => scopeOf(request, caller, NO_ORIGIN);
   return cache !== null && skipOf(cache, request, scope) === null && partitionOf(cache.partition, caller) !== null;
@@ -148,7 +108,7 @@ export function isCachedFor(
  * @throws SignalboxError like a real request
  */
 export function hypotheticalFacts(
-  { request, key, timeMs, caller = hypotheticalCaller(key), readings, difficulty, guards }: HypotheticalRequest,
+  { request, timeMs, caller, readings, difficulty, guards }: HypotheticalRequest,
   runtime: Runtime,
   onFailure: OnRuleFailure = () => {},
   inputTokensCounted: Facts['inputTokensCounted'] = null,
@@ -196,17 +156,4 @@ export async function exactFacts(
   if (names.length === 0) return facts;
   const counted = await countInput(counter, names, facts, texts);
   return hypotheticalFacts(hypothetical, runtime, onFailure, counted);
-}
-
-/**
- * Reads a time as ms since 1970.
- * @param name of the flag or field, for the UsageError
- * @throws UsageError
- */
-export function momentOf(name: string, text: string): number {
-  try {
-    return Temporal.Instant.from(text).epochMilliseconds;
-  } catch {
-    throw new UsageError(`${name} must be a time with its offset, such as 2026-11-20T08:00:00Z, not "${text}".`);
-  }
 }

@@ -3,6 +3,7 @@ import { callerLevels } from '../../../access/levels.ts';
 import { isOut, levelsAbove } from '../../../access/people-copy.ts';
 import { type FundStanding, fundName } from '../../../core/accounting/fund.ts';
 import { windowAt } from '../../../core/accounting/window.ts';
+import { SignalboxError } from '../../../core/errors.ts';
 import type { Budget } from '../../../core/money/budget.ts';
 import { budgetsAt } from '../../../core/people/caller.ts';
 import { NO_LINES } from '../../../core/people/holder.ts';
@@ -21,7 +22,6 @@ import type { FundUse } from '../ledger/fund-pages.ts';
 import { storedOverview } from '../ledger/status.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
-import { unknownSender } from './hypothetical.ts';
 
 /** The sender of a request: the ID of a key or user, or the ID or name of a team. Only one of them is stated. */
 export interface StoredSender {
@@ -192,3 +192,11 @@ const standingBy =
     const { spent, held } = use ?? { spent: 0, held: 0 };
     return { title, limit, spent, held, free: limit - spent - held, unspent: limit - spent, ageMs: 0 };
   };
+
+/** The error for an unknown sender, or for a key that does not work. */
+export function unknownSender(param: 'key' | 'user' | 'team'): SignalboxError {
+  const what = { key: 'key that works and has this ID', team: 'team with this ID or name', user: 'user with this ID' }[
+    param
+  ];
+  return new SignalboxError('not_found', `There is no ${what}, or you may not see it.`, { param });
+}

@@ -4,6 +4,7 @@ import { RouteRequest } from '../../../core/api/route-query.ts';
 import { type Decision, REJECTIONS, type Refusal } from '../../../core/decision/decision.ts';
 import type { GuardVerdict } from '../../../core/decision/verdict.ts';
 import { SignalboxError } from '../../../core/errors.ts';
+import { OPERATOR } from '../../../core/people/caller.ts';
 import { INHERITED, NO_GROUP_TERMS } from '../../../core/people/people.ts';
 import type { PolicyCase } from '../../../core/policy/case.ts';
 import { mayChoose } from '../../../core/policy/found-models.ts';
@@ -34,8 +35,18 @@ export function* guardedCase({ given }: PolicyCase, runtime: Runtime): Steps<Gua
   try {
     const { time, team, user, answer } = given;
     const request = requestOf(given);
-    const key = { ...given.key, team: team?.id, user: user?.id, levels: levelsIn(given, runtime) };
-    const found = guarded({ request, key, timeMs: Date.parse(time ?? USUAL_TIME), answer }, runtime);
+    const { id: keyId, labels, models } = given.key;
+    const levels = levelsIn(given, runtime);
+    const caller = {
+      ...OPERATOR,
+      keyId,
+      labels,
+      models: models && new Set(models),
+      ...(team && { team: team.id }),
+      ...(user && { user: user.id }),
+      ...(levels.length > 0 && { levels }),
+    };
+    const found = guarded({ request, caller, timeMs: Date.parse(time ?? USUAL_TIME), answer }, runtime);
     if (!(found instanceof Promise)) return found;
     let ready: GuardedCase | null = null;
     yield found.then((value) => {

@@ -15,7 +15,7 @@ import { isWithin } from '../reach.ts';
 import { checkAction, type Reach } from '../roles.ts';
 import { judgeOfSent, type NamedPolicy, orRefused, type PolicyDesk, sourceOf } from './desk.ts';
 import { explainRequest, type RequestExplanation } from './explain.ts';
-import { momentOf, unknownSender } from './hypothetical.ts';
+import { unknownSender } from './key-funds.ts';
 import { bodyOf } from './tools.ts';
 
 /** Everything that this server uses to decide a request. */
@@ -37,8 +37,8 @@ export interface ExplanationQuery {
   readonly key?: string | undefined;
   readonly user?: string | undefined;
   readonly team?: string | undefined;
-  /** ISO 8601; by default now. */
-  readonly time?: string | undefined;
+  /** ms since 1970; by default now */
+  readonly time?: number | undefined;
   /** The policy to explain; absent for the active policy. */
   readonly policy?: NamedPolicy | undefined;
 }
@@ -75,39 +75,25 @@ async function explained(
 ): Promise<ServedExplanation> {
   const { gateway } = desk;
   const inForce = gateway.lease();
-  const caller = callerIn(by, reach, query, desk);
+  const sender = callerIn(by, reach, query, desk);
+  const caller = sender ?? NOBODY;
   const runtime = query.policy ? await builtFor(by, query.policy, desk) : inForce;
   const isInForce = runtime === inForce;
   const request = readRouteBody(bodyOf(query.request));
-  const timeMs = query.time === undefined ? gateway.now() : momentOf('`time`', query.time);
+  const { time: timeMs = gateway.now() } = query;
   const readings = isInForce ? inForce.readings() : readingsAlike(runtime, inForce);
-  const { labels, models, notModels = [], levels = NO_LEVELS } = caller ?? NOBODY;
-  const key = {
-    id: caller?.keyId ?? NOBODY.keyId,
-    labels,
-    levels,
-    models: models && [...models],
-    notModels: [...notModels],
-  };
   const explanation = await explainRequest(
-    {
-      request,
-      key,
-      caller: caller ?? NOBODY,
-      timeMs,
-      funds: caller && fundsOf(caller, request.model, runtime, desk),
-    },
+    { request, caller, timeMs, funds: sender && fundsOf(sender, request.model, runtime, desk) },
     runtime,
     {
       readings: (own) => (isInForce ? own.readings() : own === runtime ? (readings ?? undefined) : undefined),
-      recall: (facts, own) => gateway.affinity.history(key.id, request).recall(facts, own.snapshot),
+      recall: (facts, own) => gateway.affinity.history(caller.keyId, request).recall(facts, own.snapshot),
       counter: gateway.counter,
     },
   );
-  return { explanation, isMeasured: readings !== null, isFunded: caller !== null };
+  return { explanation, isMeasured: readings !== null, isFunded: sender !== null };
 }
 
-const NO_LEVELS: readonly [] = [];
 /** The sender of a request that names no sender. */
 const NOBODY: Caller = { ...OPERATOR, keyId: 'explain' };
 
