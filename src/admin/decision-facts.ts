@@ -289,16 +289,19 @@ export const Facts = field.view<FactsOfRequest>()(
         field.textListOrNull('The models of the policy that the key may not use; null if it has no such list.', null),
       ),
     ),
-    embedding: field.orAbsent(
-      null,
-      field.shapeOrNull(
-        'The texts to embed; null for other operations.',
-        {
-          inputs: field.count('Number of texts.', 3),
-          longest_input_tokens: field.as('longest', field.count('Expected tokens of the longest text.', 120)),
-          dimensions: field.wholeOrNull('The requested length of the vectors; null for the model’s default.', null),
-        },
+    embedding: field.as(
+      'texts',
+      field.orAbsent(
         null,
+        field.shapeOrNull(
+          'The texts to embed; null for other operations.',
+          {
+            inputs: field.count('Number of texts.', 3),
+            longest_input_tokens: field.as('longest', field.count('Expected tokens of the longest text.', 120)),
+            dimensions: field.wholeOrNull('The requested length of the vectors; null for the model’s default.', null),
+          },
+          null,
+        ),
       ),
     ),
     thread: field.orAbsent(

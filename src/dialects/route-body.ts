@@ -13,12 +13,12 @@ import { SURFACES } from './surfaces.ts';
 
 /** The field that names the dialect of a body if its form is ambiguous. */
 const DIALECT = 'dialect';
-const CHATS = answerRoutesOf(SURFACES).filter(({ route }) => route.operation === 'chat');
+const ROUTES = answerRoutesOf(SURFACES);
 /** The dialects of bodies that `/v1/route` can recommend a model for. */
-export const ROUTE_DIALECTS: readonly string[] = [...new Set(CHATS.map(({ surface }) => surface.name))];
+export const ROUTE_DIALECTS: readonly string[] = [...new Set(ROUTES.map(({ surface }) => surface.name))];
 
 /** The schemas of the bodies that `/v1/route` recognizes, other than OpenAI's chat completions. */
-export const OTHER_BODIES = CHATS.filter(({ route }) => route.owns !== undefined).map(({ route }) =>
+export const OTHER_BODIES = ROUTES.filter(({ route }) => route.owns !== undefined).map(({ route }) =>
   withoutModel(route.docs.request),
 );
 
@@ -36,9 +36,9 @@ export function readRouteBody(body: unknown, headers: Headers = NO_HEADERS): Mod
   const { [DIALECT]: stated } = body;
   const fields = DIALECT in body ? withoutDialect(body) : body;
   // A body that has the form of no other dialect counts as OpenAI's chat completions.
-  const dialect = stated ?? CHATS.find(({ route }) => route.owns?.(fields))?.surface.name ?? openaiChat.name;
+  const dialect = stated ?? ROUTES.find(({ route }) => route.owns?.(fields))?.surface.name ?? openaiChat.name;
   if (dialect === openaiChat.name) return readRouteRequest(readRoute(fields));
-  const route = CHATS.find(({ surface }) => surface.name === dialect)?.route;
+  const route = ROUTES.find(({ surface }) => surface.name === dialect)?.route;
   if (!route) {
     const message = `\`${DIALECT}\` must be one of ${ROUTE_DIALECTS.join(', ')}.`;
     refuse(DIALECT, message);

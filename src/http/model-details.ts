@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox';
-import { servesChats } from '../core/kinds/operations.ts';
+import { OTHER_BITS } from '../core/kinds/operations.ts';
 import { parseDecimal } from '../core/money/decimal.ts';
 import { nextChange } from '../core/money/price-plan.ts';
 import { type FoundMark, guessesIn, mayChoose } from '../core/policy/found-models.ts';
@@ -60,12 +60,13 @@ function qualityBody({ tasks }: PolicySnapshot, { quality, declared: { general, 
   return { default: general, tasks: Object.fromEntries(ofTasks), basis };
 }
 
-/** The selectors that can choose the model, for text or for vectors of the selector's vector space. */
+/** The selectors that can choose the model, also for vectors if the vector space is the selector's own. */
 function selectorsOf({ selectors, modelIndex }: PolicySnapshot, model: Model): string[] {
   const at = modelIndex.get(model.id);
   if (at === undefined) return [];
   return [...selectors.values()].flatMap(({ name, allows, vectorSpace }) => {
-    return mayChoose({ allows }, model, at) && (servesChats(model) || model.embedding?.vectorSpace === vectorSpace)
+    return mayChoose({ allows }, model, at) &&
+      ((model.operations & OTHER_BITS) !== 0 || model.embedding?.vectorSpace === vectorSpace)
       ? [name]
       : [];
   });

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { pageOfList } from '../admin/use-cases/pages.ts';
 import { refuse } from '../core/errors.ts';
-import { OPERATIONS, operationsIn, servesChats } from '../core/kinds/operations.ts';
+import { operationsIn, servesChats, VECTOR_BITS } from '../core/kinds/operations.ts';
 import { mayChoose } from '../core/policy/found-models.ts';
 import type { Model as CatalogModel, PolicySnapshot, Selector, WildcardFigure } from '../core/policy/snapshot.ts';
 import { capabilityNames, MODEL_CAPABILITIES } from '../core/request/capability.ts';
@@ -140,7 +140,7 @@ function selectorEntry(
   const writing = all.filter(servesChats);
   const chosen = writing.length > 0 ? writing : all;
   // Vectors of different models cannot be compared, so a selector without a vector space cannot serve embeddings.
-  const unserved = vectorSpace === null ? OPERATIONS.embed.bit : 0;
+  const unserved = vectorSpace === null ? VECTOR_BITS : 0;
   const most = (figures: readonly number[]) => (figures.length === 0 ? null : Math.max(...figures));
   return {
     id: name,

@@ -5,7 +5,7 @@ import { isAbove } from '../core/money/ceiling.ts';
 import { coversAll } from '../core/money/price.ts';
 import { hasBit } from '../core/policy/rules.ts';
 import type { Model, Task } from '../core/policy/snapshot.ts';
-import { type EmbeddingFacts, hasDimensions } from '../core/request/embedding.ts';
+import { hasDimensions, type TextFacts } from '../core/request/embedding.ts';
 import type { Facts } from '../core/request/facts.ts';
 import { type ExpectedWriting, usefulOutput } from './estimate.ts';
 import { inputBound } from './input-tokens.ts';
@@ -48,7 +48,7 @@ export function rejectionsOf(
   input: number,
   affordable: number,
 ): number {
-  const { needs, budget, embedding, thread, readers } = facts;
+  const { needs, budget, texts, thread, readers } = facts;
   let bits = 0;
   if ((model.operations & OPERATIONS[facts.operation].bit) === 0) bits |= REJECTIONS.operation.bit;
   if (allowed !== null && !allowed.has(model.id)) bits |= REJECTIONS.key_models.bit;
@@ -60,7 +60,7 @@ export function rejectionsOf(
   if (needs !== 0 && !canServe(model, needs)) bits |= REJECTIONS.capability.bit;
   if (outputsAbove(model, facts, task, writing.outputTokens) !== 0) bits |= REJECTIONS.max_output.bit;
   const useful = usefulOutput(model, facts, task);
-  if (embedding !== undefined) bits |= embeddingRejections(model, embedding, vectorSpace);
+  if (texts !== undefined) bits |= textRejections(model, texts, vectorSpace);
   else if (Math.max(input + useful, windowMin) > model.contextWindow) bits |= REJECTIONS.context.bit;
   if (budget !== null || facts.funds !== null) {
     if (!isPriced(model, facts)) bits |= REJECTIONS.unpriced.bit;
@@ -86,16 +86,16 @@ export function ceilingRejections(
 }
 
 /**
- * Each text of a request for embeddings may fill the whole window. Vectors of different vector spaces cannot be compared, so every model
+ * Each text may fill the whole window. Vectors of different vector spaces cannot be compared, so every model
  * must have the selector's vector space.
  */
-function embeddingRejections(
+function textRejections(
   { embedding, contextWindow }: Model,
-  { longest, dimensions }: EmbeddingFacts,
+  { longest, dimensions }: TextFacts,
   vectorSpace: string | null | undefined,
 ): number {
-  if (embedding === null) return 0;
   let bits = longest > contextWindow ? REJECTIONS.context.bit : 0;
+  if (embedding === null) return bits;
   if (!hasDimensions(embedding, dimensions)) bits |= REJECTIONS.dimensions.bit;
   if (vectorSpace !== undefined && vectorSpace !== embedding.vectorSpace) bits |= REJECTIONS.vector_space.bit;
   return bits;

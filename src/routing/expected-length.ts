@@ -42,9 +42,9 @@ const indexOf = (task: string, { taskIndex }: Tasks): number => taskIndex.get(ta
 const lengthAt = (at: number, { tasks }: Tasks, lengths: TaskLengths): number =>
   lengths === null ? tasks[at]!.expectedOutputTokens : lengths[at]!;
 
-/** Returns the expected length of an answer with its source; null for embeddings, which produce no text. */
+/** Returns the expected length of an answer with its source; null for separate texts, whose answers follow from them. */
 export function expectedLength(facts: Facts, snapshot: Tasks, readings: Readings): ExpectedLength | null {
-  if (facts.embedding !== undefined) return null;
+  if (facts.texts !== undefined) return null;
   return { tokens: expectedOutput(facts, snapshot, readings), source: sourceOf(facts, snapshot, readings) };
 }
 

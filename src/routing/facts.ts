@@ -109,7 +109,7 @@ export function textFacts(
   const facts = factsOf(request, target, size, UNREAD, caller, snapshot, reading);
   facts.outputTokens = 0;
   facts.outputTokensMax = 0;
-  facts.embedding = { inputs: inputs.length, longest, dimensions: request.dimensions ?? null };
+  facts.texts = { inputs: inputs.length, longest, dimensions: request.dimensions ?? null };
   return facts;
 }
 
@@ -324,11 +324,11 @@ export function routeFacts(
 function routeTextFacts(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
   const facts = textFacts(request, caller, snapshot);
   const { inputTokens } = request.routing;
-  if (inputTokens === undefined || !facts.embedding) return facts;
-  const { inputs, longest, dimensions } = facts.embedding;
+  if (inputTokens === undefined || !facts.texts) return facts;
+  const { inputs, longest, dimensions } = facts.texts;
   facts.inputTokens = inputTokens;
   facts.inputTokensMax = Math.max(facts.inputTokensMax, inputTokens);
-  facts.embedding = {
+  facts.texts = {
     inputs: Math.max(1, inputs),
     longest: Math.max(longest, inputs === 0 ? inputTokens : 0),
     dimensions,

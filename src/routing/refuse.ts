@@ -65,7 +65,7 @@ function errorOf(
   if (refusal.group === 'health') return healthError(refusal, snapshot, now);
   if (refusal.group === 'budget') return budgetError(refusal, snapshot);
   if (refusal.group === 'context') return contextError(refusal, snapshot, names.turns);
-  const wide = facts.embedding && heldBackBy(refusal, snapshot, 'dimensions');
+  const wide = facts.texts && heldBackBy(refusal, snapshot, 'dimensions');
   if (wide && wide.length > 0) return dimensionsError(facts, wide, names.dimensions);
   const inputs = { ...refusal, snapshot, names, caller };
   const unpriced = heldBackBy(refusal, snapshot, 'unpriced', ...UNBOUNDED)
@@ -276,17 +276,17 @@ export function leastWorstCase(refusal: Refusal, snapshot: PolicySnapshot): Micr
 
 function dimensionsError(facts: Facts, models: readonly Model[], param: string): SignalboxError {
   const has = models.map((model) => `\`${model.id}\` has ${dimensionsOf(model)}`).join(', ');
-  const message = `No eligible model has vectors of ${facts.embedding?.dimensions} dimensions: ${has}.`;
+  const message = `No eligible model has vectors of ${facts.texts?.dimensions} dimensions: ${has}.`;
   return new SignalboxError('unsupported_parameter', message, { param });
 }
 
 function contextError(refusal: Refusal, snapshot: PolicySnapshot, param: string): SignalboxError {
   const models = heldBackBy(refusal, snapshot, 'context', 'budget_limit', 'funds', 'health');
   const window = Math.max(...models.map((model) => model.contextWindow));
-  const { embedding } = refusal.facts;
-  if (embedding) {
-    const message = `The longest text has about ${embedding.longest} tokens. The longest text that an eligible model can embed has ${window} tokens.`;
-    const details = { estimated_input_tokens: embedding.longest, context_window: window };
+  const { texts } = refusal.facts;
+  if (texts) {
+    const message = `The longest text has about ${texts.longest} tokens. The longest text that an eligible model accepts has ${window} tokens.`;
+    const details = { estimated_input_tokens: texts.longest, context_window: window };
     return new SignalboxError('context_length_exceeded', message, { param, details });
   }
   const asked = windowAsked(refusal.facts);

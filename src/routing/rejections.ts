@@ -92,7 +92,7 @@ function textsFor(
   const { facts, snapshot, names = USUAL_NAMES } = inputs;
   const figures = () => judgedFigures(model, rejections, inputs);
   return {
-    dimensions: () => `it has no vectors of ${facts.embedding?.dimensions} dimensions, only ${dimensionsOf(model)}`,
+    dimensions: () => `it has no vectors of ${facts.texts?.dimensions} dimensions, only ${dimensionsOf(model)}`,
     vector_space: () => vectorSpaceText(model, facts, snapshot),
     thread: () => `the provider keeps the history of this conversation only for \`${facts.thread?.model}\``,
     thoughts: () => 'it cannot read the reasoning that belongs to the pending tool calls',
@@ -151,7 +151,7 @@ function vectorSpaceText({ embedding }: Model, facts: Facts, snapshot: PolicySna
 function contextText(model: Model, { facts, snapshot }: DecisionInputs): string {
   const { contextWindow } = model;
   const window = `its window of ${contextWindow} tokens`;
-  if (facts.embedding !== undefined) return `a text exceeds ${window}`;
+  if (facts.texts !== undefined) return `a text exceeds ${window}`;
   const asked = windowAsked(facts);
   if (asked > contextWindow) return `${window} is below the ${asked} tokens that \`${facts.alias}\` requests`;
   const output = leavesUsefulOutput(model, facts, snapshot) ? 'min_output_tokens' : 'a useful output';

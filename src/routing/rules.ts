@@ -1,4 +1,5 @@
 import { HEALTH, type Readings } from '../core/decision/readings.ts';
+import { hasVectors } from '../core/kinds/operations.ts';
 import type { Caller } from '../core/people/caller.ts';
 import { modelOf } from '../core/policy/model-of.ts';
 import {
@@ -230,8 +231,8 @@ function openOf(
  * Returns the vector space that a request's models must have: the vector space of its selector, or null if the selector has none.
  * The fallbacks of a named model must have its vector space. `vectorSpaceOf` returns undefined if the request does not need a vector space.
  */
-export function vectorSpaceOf({ embedding, named, model }: Facts, { selectors, models, modelIndex }: PolicySnapshot) {
-  if (embedding === undefined || named?.length === 1) return undefined;
+export function vectorSpaceOf({ operation, named, model }: Facts, { selectors, models, modelIndex }: PolicySnapshot) {
+  if (!hasVectors(operation) || named?.length === 1) return undefined;
   if (named === null) return selectors.get(model)?.vectorSpace ?? null;
   return models[modelIndex.get(model) ?? -1]?.embedding?.vectorSpace;
 }

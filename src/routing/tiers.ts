@@ -1,3 +1,4 @@
+import { isConversation } from '../core/kinds/operations.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Conversation } from '../core/request/conversation.ts';
 import type { Escalation, Facts, Unescalated } from '../core/request/facts.ts';
@@ -6,7 +7,7 @@ import { transcriptEscalation } from './profile/escalation.ts';
 
 /** Whether a ladder chooses the model of a request. */
 export const hasTiers = ({ named, operation, weights, model }: Facts, { selectors }: PolicySnapshot): boolean =>
-  named === null && operation === 'chat' && weights === null && selectors.get(model)?.ladder !== undefined;
+  named === null && isConversation(operation) && weights === null && selectors.get(model)?.ladder !== undefined;
 
 /**
  * Returns the tier that a conversation begins with.

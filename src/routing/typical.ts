@@ -1,12 +1,6 @@
 import type { Candidates } from '../contract/strategy.ts';
 import { priorReadings, type Readings } from '../core/decision/readings.ts';
-import {
-  isConversation,
-  OPERATION_NAMES,
-  type Operation,
-  operationsIn,
-  servesChats,
-} from '../core/kinds/operations.ts';
+import { type Operation, operationsIn, servesChats, TEXT_OPERATIONS } from '../core/kinds/operations.ts';
 import type { Model, PolicySnapshot, TaskTraffic } from '../core/policy/snapshot.ts';
 import type { Facts } from '../core/request/facts.ts';
 import { costReference, expectedCost, expectedLatency, expectedWriting } from './estimate.ts';
@@ -39,7 +33,7 @@ export function* typicalFigures(policy: TypicalPolicy): Generator<undefined, Typ
     reference += one.share * costReference(snapshot, facts, readings);
     yield;
   }
-  for (const operation of OPERATION_NAMES.filter((name) => !isConversation(name))) {
+  for (const operation of TEXT_OPERATIONS) {
     const isCounted = ({ operations }: Model) => operationsIn(operations)[0] === operation;
     add(textFacts(operation, snapshot), 1, { snapshot, readings, isCounted }, cost, latency);
   }
@@ -73,8 +67,8 @@ function add(
 function textFacts(operation: Operation, snapshot: PolicySnapshot): Facts {
   const traffic = { task: 0, share: 1, inputTokens: TEXT_TOKENS, outputTokens: 0 };
   const facts = typicalFacts(traffic, snapshot);
-  const embedding = { inputs: 1, longest: TEXT_TOKENS, dimensions: null };
-  return { ...facts, operation, outputTokensMax: 0, embedding };
+  const texts = { inputs: 1, longest: TEXT_TOKENS, dimensions: null };
+  return { ...facts, operation, outputTokensMax: 0, texts };
 }
 
 function typicalFacts({ task, inputTokens, outputTokens }: TaskTraffic, { constraints, tasks }: PolicySnapshot): Facts {

@@ -6,10 +6,9 @@ export const playgroundDialects = (): string =>
   jsonText(
     Object.fromEntries(
       SURFACES.flatMap(({ name, playground, routes: [route] }) => {
-        if (!playground) return [];
+        if (!playground || route.kind !== 'answer') return [];
         const { word, ...shown } = playground;
-        const isChat = route.kind === 'answer' && route.operation === 'chat';
-        return [[word, { ...shown, path: route.path, name: isChat ? name : null }] as const];
+        return [[word, { ...shown, path: route.path, name, operation: route.operation }] as const];
       }),
     ),
   );

@@ -279,3 +279,9 @@ test('POST /v1/route recommends an embedding model', async () => {
   const advice = await adviceOf(await box.post('/v1/route', { model: 'search', operation: 'embed', input: ['a b'] }));
   expect(advice).toMatchObject({ recommended_model: 'small', alternatives: [{ model: 'small-too' }] });
 });
+
+test('POST /v1/route accepts a whole body of the embeddings API that names its dialect', async () => {
+  const body = { model: 'search', input: ['a b'], encoding_format: 'base64' };
+  const advice = await adviceOf(await box.post('/v1/route', { dialect: 'openai-embeddings', ...body }));
+  expect(advice).toMatchObject({ recommended_model: 'small', alternatives: [{ model: 'small-too' }] });
+});

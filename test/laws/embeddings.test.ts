@@ -141,7 +141,7 @@ describe('vector spaces', () => {
         gateway: { ...plain.gateway, alternatives },
       };
       const sizes = { inputs: 1, longest: 1, dimensions: null };
-      const outcome = outcomeOf(from, facts({ operation: 'embed', outputTokensMax: 0, embedding: sizes }));
+      const outcome = outcomeOf(from, facts({ operation: 'embed', outputTokensMax: 0, texts: sizes }));
       if (isRefusal(outcome)) {
         decisions.refused++;
         return space === null || !spaces.includes(space);

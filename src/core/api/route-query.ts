@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { isObject } from '../json/object.ts';
-import { OPERATION_NAMES, OPERATIONS, type Operation } from '../kinds/operations.ts';
+import { OPERATION_NAMES, OPERATIONS, TEXT_OPERATIONS, type TextOperation } from '../kinds/operations.ts';
 import { nullable, onlyNull, textMembers } from '../schema/nullable.ts';
 import { ChatRequest } from './chat-request.ts';
 import { Dimensions, Input } from './embedding-query.ts';
@@ -59,7 +59,10 @@ export const RouteQuery = Type.Object(
         },
       ),
     ),
-    input: nullable({ ...Input, description: 'With `operation: embed`: the texts to embed.' }),
+    input: nullable({
+      ...Input,
+      description: `With ${TEXT_OPERATIONS.map((name) => `\`operation: ${name}\``).join(' or ')}: the texts.`,
+    }),
     dimensions: nullable({ ...Dimensions, description: 'With `operation: embed`: how many numbers each vector has.' }),
     ...HINTS,
     messages: onlyNull('With messages, the body is a whole chat request.'),
@@ -91,9 +94,6 @@ export type RouteRequest = Static<typeof RouteRequest>;
 /** Whether a body of `POST /v1/route` is a chat request rather than a route query. */
 export const isRouteChat = (body: unknown): boolean => isObject(body) && body.messages != null;
 
-/** An operation for which a route query has no conversation. */
-export type QueriedOperation = Exclude<Operation, 'chat'>;
-
-/** Whether a checked body asks for a recommendation for another operation than chats. */
-export const isOperationQuery = (body: RouteRequest): body is RouteQuery & { readonly operation: QueriedOperation } =>
-  'operation' in body && OPERATION_NAMES.some((name) => name !== 'chat' && name === body.operation);
+/** Whether a checked body asks for a recommendation for an operation on separate texts. */
+export const isTextQuery = (body: RouteRequest): body is RouteQuery & { readonly operation: TextOperation } =>
+  'operation' in body && TEXT_OPERATIONS.some((name) => name === body.operation);

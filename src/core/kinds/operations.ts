@@ -13,6 +13,11 @@ interface Kind {
    * inputs without an intent, and an answer that follows from them and whose length is known.
    */
   readonly input: 'conversation' | 'texts';
+  /**
+   * The content of an answer. `vectors`: answers of models can only be compared within a vector space, so each of these models belongs to
+   * one, and a selector names one.
+   */
+  readonly output: 'text' | 'vectors';
   /** Whether the scope `chat` includes the scope of this other operation, so that keys which are older than the operation can use it. */
   readonly isInChat: boolean;
 }
@@ -25,6 +30,7 @@ export const OPERATIONS = {
     serves: 'chat',
     answer: 'a chat completion',
     input: 'conversation',
+    output: 'text',
     isInChat: false,
   },
   embed: {
@@ -33,6 +39,7 @@ export const OPERATIONS = {
     serves: 'embeddings',
     answer: 'embeddings',
     input: 'texts',
+    output: 'vectors',
     isInChat: true,
   },
 } as const satisfies Readonly<Record<string, Kind>>;
@@ -48,6 +55,20 @@ export const byOperation = <Value>(make: (operation: Operation) => Value): Reado
 /** Whether requests of an operation are conversations, so that they have an intent and are answered with text. */
 export const isConversation = (operation: Operation): boolean => OPERATIONS[operation].input === 'conversation';
 
+type TextOperations = {
+  readonly [Name in Operation as (typeof OPERATIONS)[Name]['input'] extends 'texts' ? Name : never]: true;
+};
+
+/** An operation whose requests are separate texts. */
+export type TextOperation = keyof TextOperations;
+
+const isOfTexts = (operation: Operation): operation is TextOperation => !isConversation(operation);
+
+export const TEXT_OPERATIONS: readonly TextOperation[] = OPERATION_NAMES.filter(isOfTexts);
+
+/** Whether an operation makes vectors. */
+export const hasVectors = (operation: Operation): boolean => OPERATIONS[operation].output === 'vectors';
+
 /** @returns whether a model answers conversations */
 export const servesChats = ({ operations }: { readonly operations: number }): boolean =>
   (operations & OPERATIONS.chat.bit) !== 0;
@@ -59,3 +80,7 @@ export const operationsIn = (bits: number): readonly Operation[] =>
 /** @returns the bits of a list of operations */
 export const operationBits = (names: readonly Operation[]): number =>
   names.reduce((bits, name) => bits | OPERATIONS[name].bit, 0);
+
+/** The bits of the operations that make vectors, and of the others. */
+export const VECTOR_BITS = operationBits(OPERATION_NAMES.filter(hasVectors));
+export const OTHER_BITS = operationBits(OPERATION_NAMES) & ~VECTOR_BITS;

@@ -7,12 +7,12 @@ export type EmbeddingInput =
   /** The tokens of an input, in the model's own tokenizer. */
   | { readonly type: 'tokens'; readonly tokens: readonly number[]; readonly at: OriginalPath };
 
-/** The size of a request for embeddings, as decisions use it. */
-export interface EmbeddingFacts {
+/** The size of a request of separate texts, as decisions use it. */
+export interface TextFacts {
   readonly inputs: number;
   /** Expected tokens of the longest input. */
   readonly longest: number;
-  /** The vector length that the caller requests; null for the model's own length. */
+  /** The vector length that the caller requests; null for the model's own length, and for an operation without vectors. */
   readonly dimensions: number | null;
 }
 

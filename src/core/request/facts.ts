@@ -1,7 +1,7 @@
 import type { Operation } from '../kinds/operations.ts';
 import type { AskedAddOns } from '../money/add-ons.ts';
 import type { Microcredits } from '../money/credits.ts';
-import type { EmbeddingFacts } from './embedding.ts';
+import type { TextFacts } from './embedding.ts';
 import type { FallbackLists } from './fallbacks.ts';
 import type { FirstTier } from './tiers.ts';
 
@@ -135,8 +135,8 @@ export interface Facts {
   readonly thread?: ThreadFacts;
   /** IDs of the models that can read the reasoning of the current tool calls; absent if all can, or if there is none. */
   readonly readers?: readonly string[];
-  /** Size of an `embed` request; absent for other operations. */
-  readonly embedding?: EmbeddingFacts;
+  /** Size of a request of separate texts; absent for conversations. */
+  readonly texts?: TextFacts;
   /**
    * The tier of the selector that the conversation begins with (`tierOf` returns the tier of the request); absent if all models are ranked
    * for this request: for a named model, a selector without tiers, the caller's own weights or ceilings, and a stated task.
@@ -191,7 +191,7 @@ export const USUAL_FACTS = allOf<UsualFacts>()([
 /** Facts that few requests have. These rare facts are stored after the facts that every request has. */
 export const RARE_FACTS = [
   'addOns',
-  'embedding',
+  'texts',
   'thread',
   'readers',
   'pdfs',

@@ -2,12 +2,7 @@ import { EMBEDDING_NAMES, FIELD_NAMES } from '../../contract/field-names.ts';
 import { type ChatRequest, KNOWN_FIELDS } from '../../core/api/chat-request.ts';
 import { inputsOf } from '../../core/api/embedding-query.ts';
 import { extrasOf } from '../../core/api/extras.ts';
-import {
-  isOperationQuery,
-  type QueriedOperation,
-  type RouteQuery,
-  type RouteRequest,
-} from '../../core/api/route-query.ts';
+import { isTextQuery, type RouteQuery, type RouteRequest } from '../../core/api/route-query.ts';
 import { routingOf, sentFallbacks } from '../../core/api/routing-fields.ts';
 import type { Members } from '../../core/json/original.ts';
 import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/request/conversation.ts';
@@ -48,7 +43,7 @@ function runOf(body: ChatBody & Members, headers: Headers): RunNames {
  * @param body checked, without nulls
  */
 export const readRouteRequest = (body: RouteRequest): ModelRequest =>
-  isOperationQuery(body) ? modelRequest(body, ROUTE_QUERIES[body.operation]) : modelRequest(body, ROUTE);
+  isTextQuery(body) ? modelRequest(body, { ...ROUTE_TEXTS, operation: body.operation }) : modelRequest(body, ROUTE);
 
 /** The field names for a caller who sends `max_completion_tokens` instead of `max_tokens`. */
 const NEWER_NAMES: FieldNames = { ...FIELD_NAMES, outputTokensMax: 'max_completion_tokens' };
@@ -75,16 +70,13 @@ const ROUTE: RequestReader<RouteRequest> = {
 /** The field names for a `/v1/route` request without a prompt, which states the size of the prompt instead. */
 const sized = (names: FieldNames): FieldNames => ({ ...names, turns: 'estimated_input_tokens' });
 
-/** Reads a `/v1/route` request for embeddings. */
-const ROUTE_EMBEDDINGS: RequestReader<RouteQuery> = {
+/** Reads a `/v1/route` request of separate texts. */
+const ROUTE_TEXTS: RequestReader<RouteQuery> = {
   ...ROUTE,
-  operation: 'embed',
   names: ({ input }) => (input === undefined ? sized(EMBEDDING_NAMES) : EMBEDDING_NAMES),
   inputs: ({ input }) => inputsOf(input),
   dimensions: ({ dimensions }) => dimensions,
 };
-
-const ROUTE_QUERIES: Readonly<Record<QueriedOperation, RequestReader<RouteQuery>>> = { embed: ROUTE_EMBEDDINGS };
 
 function settingsOf(body: ChatBody): ModelSettings {
   return {

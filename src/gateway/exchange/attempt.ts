@@ -209,7 +209,7 @@ export class Attempt {
   #learn({ usage, estimated }: MeasuredUsage, expected: ExpectedTokens): void {
     const { runtime, history } = this.#runnable;
     const { facts, readings } = this.#runnable.decision;
-    if (facts.operation !== 'chat') return;
+    if (!isConversation(facts.operation)) return;
     const { provider } = this.way.upstream;
     // For a thread, the turns in the request are not everything that the provider has read, so the prompt cache is not updated.
     if (facts.thread === undefined && history.keeps(this.model, provider, usage.inputTokens))

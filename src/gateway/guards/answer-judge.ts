@@ -1,4 +1,5 @@
 import { orElse, whenReady } from '../../core/awaitable.ts';
+import { isConversation } from '../../core/kinds/operations.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Timers } from '../../core/time/timers.ts';
 import type { WorkTurns } from '../../host/turns.ts';
@@ -24,7 +25,7 @@ export const answerJudge = (
 
 function judgeOf({ output }: RequestGuards, request: ModelRequest, { timers, turns }: JudgeParts): AnswerJudge | null {
   const judging = output.filter(({ rule, prepared }) => prepared.asksAgain && rule.isPure && rule.onMatch !== 'flag');
-  if (judging.length === 0 || request.operation !== 'chat') return null;
+  if (judging.length === 0 || !isConversation(request.operation)) return null;
   return (parts) => {
     const context = {
       request,

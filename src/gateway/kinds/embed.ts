@@ -6,8 +6,8 @@ export const embed: KindOfCall = {
     if (!embedding) throw new Error('a model without vectors was chosen');
     return openEmbeddings(target, call, embedding, open);
   },
-  calls: ({ embedding: model }, { embedding }) =>
-    model && embedding ? Math.max(1, Math.ceil(embedding.inputs / model.batchInputs)) : 1,
+  calls: ({ embedding }, { texts }) =>
+    embedding && texts ? Math.max(1, Math.ceil(texts.inputs / embedding.batchInputs)) : 1,
   callsAtOnce: BATCHES_MAX,
   isCachedByInput: true,
 };

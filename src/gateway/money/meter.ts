@@ -178,7 +178,7 @@ export class Meter {
  * figure does not exhaust the caller's rate limits for years.
  */
 export function chargedTokens({ usage }: MeasuredUsage, { contextWindow }: Model, facts: Facts): number {
-  return Math.min(usage.inputTokens + usage.outputTokens, contextWindow * (facts.embedding?.inputs ?? facts.choices));
+  return Math.min(usage.inputTokens + usage.outputTokens, contextWindow * (facts.texts?.inputs ?? facts.choices));
 }
 
 /** The usage that an attempt is charged for. */

@@ -1,4 +1,5 @@
 import type { Decision, RankedModel } from '../../core/decision/decision.ts';
+import { isConversation } from '../../core/kinds/operations.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 
@@ -11,7 +12,7 @@ type AttemptedRequest = Pick<ModelRequest, 'operation' | 'stream' | 'conversatio
  * its form says nothing. A text that a model continues may need nothing more.
  */
 export function mayTrySecond({ operation, stream, conversation, settings }: AttemptedRequest): boolean {
-  if (operation !== 'chat' || stream || conversation.isWarmUp) return false;
+  if (!isConversation(operation) || stream || conversation.isWarmUp) return false;
   if (settings.stop !== undefined || conversation.isCompletion) return false;
   return conversation.turns.at(-1)?.role !== 'assistant';
 }

@@ -2,6 +2,7 @@ import type { FeedbackRequest } from '../../core/decision/feedback.ts';
 import { type DecisionRecord, isRunning, modelOf } from '../../core/decision/record.ts';
 import { refuse, SignalboxError } from '../../core/errors.ts';
 import { idText, parseId, timeOfId } from '../../core/id.ts';
+import { isConversation } from '../../core/kinds/operations.ts';
 import { type Caller, rootOf } from '../../core/people/caller.ts';
 import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
 import type { Facts } from '../../core/request/facts.ts';
@@ -126,7 +127,7 @@ async function declaredQuality(
   { records, past }: Pick<FeedbackGateway, 'records' | 'past'>,
 ): Promise<number> {
   const { facts } = record;
-  if (facts.operation === 'chat') {
+  if (isConversation(facts.operation)) {
     const declared = declaredBy(active, facts, model);
     if (declared !== null) return declared;
     const revision = await orOverloaded(UNREAD, () => records.findRevision(record.revision));

@@ -1,4 +1,4 @@
-import { servesChats } from '../../core/kinds/operations.ts';
+import { hasVectors, isConversation, servesChats } from '../../core/kinds/operations.ts';
 import { type FoundModel, type FoundModels, isMissing, isSameName } from '../../core/policy/found-models.ts';
 import { setBit } from '../../core/policy/rules.ts';
 import type { LeftOut, Model, Task } from '../../core/policy/snapshot.ts';
@@ -156,17 +156,17 @@ function draftOne(
   const own: MapTree = wildcard?.tree ?? { kind: 'map', entries: [], place };
   const stated = valueAt(own, 'context_window');
   const contextWindow = stated === undefined ? model.contextWindow : Number(toData(stated));
-  const embeds = model.operation === 'embed';
+  const chats = isConversation(model.operation);
   const facts = {
     provider,
     upstream: model.upstream,
     price: { input: 0, output: 0, basis: 'own' },
     context_window: contextWindow,
-    max_output: embeds ? 0 : maxOutputOf(contextWindow),
+    max_output: chats ? maxOutputOf(contextWindow) : 0,
     operations: [model.operation],
     capabilities: model.capabilities,
-    ...(embeds && { embedding: { dimensions: model.dimensions } }),
-    quality: { ...(embeds ? { default: 1 } : qualitiesOf(model)), basis: 'guessed' },
+    ...(hasVectors(model.operation) && { embedding: { dimensions: model.dimensions } }),
+    quality: { ...(chats ? qualitiesOf(model) : { default: 1 }), basis: 'guessed' },
   };
   const more: Record<string, Tree> = {};
   for (const [key, value] of Object.entries(facts)) more[key] = treeOf(value, place);

@@ -1,4 +1,4 @@
-import { isConversation, OPERATION_NAMES } from '../../core/kinds/operations.ts';
+import { hasVectors, TEXT_OPERATIONS } from '../../core/kinds/operations.ts';
 import type { EmbeddingModel } from '../../core/request/embedding.ts';
 import { checkAtMost } from '../check/check.ts';
 import type { CheckContext, NamedItem } from '../check/section-checks.ts';
@@ -11,7 +11,7 @@ import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
 export function modelSchemaOf(model: Tree): typeof ModelText | typeof EmbeddingModelText {
   const operations = valueAt(model, 'operations');
   if (operations?.kind !== 'list' || operations.items.length === 0) return ModelText;
-  const known: readonly unknown[] = OPERATION_NAMES.filter((name) => !isConversation(name));
+  const known: readonly unknown[] = TEXT_OPERATIONS;
   const isChat = operations.items.some((item) => item.kind !== 'scalar' || !known.includes(item.value));
   return isChat ? ModelText : EmbeddingModelText;
 }
@@ -22,7 +22,7 @@ export function readEmbedding(
   { embedding, operations }: ModelText,
   report: Report,
 ): EmbeddingModel | null {
-  const isEmbedder = operations.includes('embed');
+  const isEmbedder = operations.some(hasVectors);
   if (isEmbedder && !embedding) {
     report.add('missing-key', place, `\`${path}\` needs the key \`embedding\``, {
       hint: 'write `embedding: { dimensions: … }`',

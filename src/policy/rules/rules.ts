@@ -4,6 +4,8 @@ import {
   OPERATION_NAMES,
   OPERATIONS,
   type Operation,
+  OTHER_BITS,
+  VECTOR_BITS,
 } from '../../core/kinds/operations.ts';
 import { type Constraint, emptyBits, type Preference, setBit } from '../../core/policy/rules.ts';
 import type { Model, PolicySnapshot, Task, WildcardModel } from '../../core/policy/snapshot.ts';
@@ -290,7 +292,7 @@ class RuleCompiler {
   #spacesServed(): readonly RequestSpace[] {
     const names = new Map(this.#drafts.map(({ model }) => [model.id, model.operations]));
     for (const { name, data } of this.#of(SELECTORS).named)
-      names.set(name, OPERATIONS[data?.vector_space === undefined ? 'chat' : 'embed'].bit);
+      names.set(name, data?.vector_space === undefined ? OTHER_BITS : VECTOR_BITS);
     return OPERATION_NAMES.flatMap((operation) => {
       const target = this.#endpoints.find((one) => canServe(one, operation, true));
       return target
@@ -305,7 +307,7 @@ class RuleCompiler {
    */
   #checkSpaces(selector: string, matched: ReadonlySet<string>, at: SourceSpan): void {
     const models = this.#drafts.filter(({ model }) => matched.has(model.id));
-    if (models.length === 0 || models.some(({ model }) => model.operations !== OPERATIONS.embed.bit)) return;
+    if (models.length === 0 || models.some(({ model }) => (model.operations & OTHER_BITS) !== 0)) return;
     const spaces = [...new Set(models.flatMap(({ vectors }) => vectors?.embedding.vectorSpace ?? []))];
     const [first] = spaces;
     const message = `selector \`${selector}\` chooses only from embedding models but names no \`vector_space\``;

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import type { ListedModel } from '../../../contract/provider.ts';
+import { isConversation, OPERATIONS } from '../../../core/kinds/operations.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { maxOutputOf, qualityOf } from '../../../policy/compiled/found.ts';
 import type { ParsedPolicy } from '../../../policy/load.ts';
@@ -119,7 +120,7 @@ async function foundModels(
     maxOutput: maxOutputOf(contextWindow),
     capabilities: model.capabilities,
     quality: qualityOf(model),
-    ...(model.operation === 'embed' && { unfit: 'embeddings' }),
+    ...(!isConversation(model.operation) && { unfit: OPERATIONS[model.operation].serves }),
   }));
 }
 

@@ -153,23 +153,15 @@ const typedNumber = (text: string): number | string | undefined => {
 };
 const isNumber = (value: unknown): value is number => typeof value === 'number';
 
-/** Fields of an embedding request that affect the choice of a model. */
-const OF_EMBED = ['model', 'input', 'dimensions', 'user', 'metadata', 'constraints', 'route_strategy'];
-
 /** The body for `POST /admin/policy/explain`. Without a prompt, the body describes an ordinary request. */
 export function questionOf(request: RequestBody, dialect: Dialect, hasText: boolean): RequestBody {
+  const { name, operation } = DIALECTS[dialect];
+  if (hasText) return { dialect: name, ...request };
   const { model, constraints, route_strategy } = request;
-  const operation = dialect === 'embeddings' ? 'embed' : 'chat';
-  if (!hasText)
-    return {
-      model,
-      operation,
-      ...(constraints !== undefined && { constraints }),
-      ...(route_strategy !== undefined && { route_strategy }),
-    };
-  if (dialect !== 'embeddings') return { dialect: DIALECTS[dialect].name, ...request };
   return {
+    model,
     operation,
-    ...Object.fromEntries(OF_EMBED.flatMap((name) => (request[name] === undefined ? [] : [[name, request[name]]]))),
+    ...(constraints !== undefined && { constraints }),
+    ...(route_strategy !== undefined && { route_strategy }),
   };
 }

@@ -1,5 +1,6 @@
 import type { ServedFacts, ServedList, ServedModel } from '../../../contract/model-server.ts';
 import { ITEM_NAME } from '../../../core/define/policy-words.ts';
+import { hasVectors, isConversation } from '../../../core/kinds/operations.ts';
 import type { FoundModel, FoundServer } from '../../../core/policy/found-models.ts';
 import { withoutLatest } from '../../../core/policy/found-models.ts';
 import { isWellFormed } from '../../models/same-model.ts';
@@ -56,7 +57,7 @@ export function foundList(provider: string, list: ServedList, memory: ServerMemo
     const model =
       isAllowed(`${provider}/${name}`, upstream) && !models.has(name) ? foundModel(name, facts, inUse) : null;
     if (model) models.set(name, { ...model, since: memory.since.get(upstream) ?? now });
-    else if (facts.operation !== 'embed') leftOut++;
+    else if (!hasVectors(facts.operation ?? 'chat')) leftOut++;
   }
   const names = listed.map(({ upstream }) => upstream).filter((name) => name.length <= UPSTREAM_MAX);
   const isWhole = list.isComplete && names.length === list.models.length;
@@ -104,7 +105,8 @@ function contextsInUse(listed: readonly ServedModel[], memory: ServerMemory): Re
 function foundModel(name: string, facts: ServedModel, inUse: number | undefined): Omit<FoundModel, 'since'> | null {
   const { upstream, operation = 'chat', inserts, dimensions, parameters = null, capabilities = [] } = facts;
   const stated = inUse ?? facts.contextWindow;
-  const embeds = operation === 'embed';
+  const chats = isConversation(operation);
+  const embeds = hasVectors(operation);
   if (embeds && (dimensions === undefined || dimensions > DIMENSIONS_MAX)) return null;
   return {
     upstream,
@@ -112,9 +114,9 @@ function foundModel(name: string, facts: ServedModel, inUse: number | undefined)
     contextWindow: Math.min(stated ?? CONTEXT_GUESS, facts.contextMax ?? CONTEXT_MAX, CONTEXT_MAX),
     isContextGuessed: stated === undefined,
     parameters,
-    capabilities: embeds ? [] : [...capabilities].sort(),
+    capabilities: chats ? [...capabilities].sort() : [],
     operation,
-    ...(inserts !== undefined && !embeds && { inserts }),
+    ...(inserts !== undefined && chats && { inserts }),
     dimensions: embeds ? dimensions! : null,
   };
 }
