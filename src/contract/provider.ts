@@ -1,4 +1,5 @@
 import type { Static, TObject } from '@sinclair/typebox';
+import type { TextOperation } from '../core/kinds/operations.ts';
 import type { AbortBilling } from '../core/money/abort-billing.ts';
 import type { Capability } from '../core/request/capability.ts';
 import type { EmbeddingInput } from '../core/request/embedding.ts';
@@ -279,6 +280,20 @@ export interface InProcessAdapter {
   /** Makes the parts of one batch of embeddings: an `embedding` for each text, then a `finish` and a `usage`. */
   embed?(call: EmbeddingCall): Iterable<StreamPart | Pause>;
 }
+
+/** The part of an adapter that serves an operation which is no chat; undefined if the adapter lacks the operation. */
+export interface PartOf<Call extends ProviderCall> {
+  wire(adapter: WireAdapter): OperationAdapter<Call> | undefined;
+  inProcess(adapter: InProcessAdapter): ((call: Call) => Iterable<StreamPart | Pause>) | undefined;
+}
+
+/** The parts of adapters for operations on separate texts. */
+export const OPERATION_PARTS = {
+  embed: {
+    wire: ({ embeddings }: WireAdapter) => embeddings,
+    inProcess: (adapter: InProcessAdapter) => adapter.embed?.bind(adapter),
+  },
+} satisfies Readonly<Record<TextOperation, PartOf<never>>>;
 
 export type PreparedProvider = (WireAdapter | InProcessAdapter) & {
   /**

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
-import type { EmbeddingCall, ProviderCall } from '../contract/provider.ts';
+import { OPERATION_PARTS, type ProviderCall } from '../contract/provider.ts';
 import { isPlausible, plainUsage } from '../core/money/usage.ts';
 import { batchesOf, type EmbeddingInput, type EmbeddingModel, inputTokens } from '../core/request/embedding.ts';
-import { type OpenCall, type PartOf, targetWith } from './operation-part.ts';
+import { type OpenCall, targetWith } from './operation-part.ts';
 import type { NextParts, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
 
 type Batch = readonly EmbeddingInput[];
@@ -18,14 +18,9 @@ export function openEmbeddings(
   const { inputs, dimensions = model.dimensions } = call.request;
   const isShortened = dimensions !== model.dimensions;
   return new BatchedCall(batchesOf(inputs ?? [], model, dimensions), dimensions, (batch) =>
-    open(targetWith(target, PART, { ...call, inputs: batch, dimensions, isShortened }), call),
+    open(targetWith(target, OPERATION_PARTS.embed, { ...call, inputs: batch, dimensions, isShortened }), call),
   );
 }
-
-const PART: PartOf<EmbeddingCall> = {
-  wire: ({ embeddings }) => embeddings,
-  inProcess: (adapter, call) => adapter.embed?.(call),
-};
 
 /** The maximum number of batches that run at the same time. */
 export const BATCHES_MAX = 4;

@@ -1,22 +1,9 @@
 import type { StreamPart } from '../contract/parts.ts';
-import type {
-  InProcessAdapter,
-  OperationAdapter,
-  Pause,
-  PreparedProvider,
-  ProviderCall,
-  WireAdapter,
-} from '../contract/provider.ts';
+import type { InProcessAdapter, PartOf, PreparedProvider, ProviderCall, WireAdapter } from '../contract/provider.ts';
 import type { UpstreamCall, UpstreamTarget } from './upstream-call.ts';
 
 /** Opens a call with the adapter of a target, for one answer; see `openCall`. */
 export type OpenCall = (target: UpstreamTarget, call: ProviderCall) => UpstreamCall;
-
-/** The part of an adapter that serves an operation which is no chat; undefined if the adapter lacks the operation. */
-export interface PartOf<Call extends ProviderCall> {
-  wire(adapter: WireAdapter): OperationAdapter<Call> | undefined;
-  inProcess(adapter: InProcessAdapter, call: Call): Iterable<StreamPart | Pause> | undefined;
-}
 
 /** Returns a target whose adapter answers a call with its part for an operation, whichever call it receives. */
 export function targetWith<Call extends ProviderCall>(
@@ -35,7 +22,7 @@ function inProcessWith<Call extends ProviderCall>(
   part: PartOf<Call>,
   call: Call,
 ): PreparedProvider {
-  return { kind: 'in-process', answer: () => part.inProcess(adapter, call) ?? [UNABLE] };
+  return { kind: 'in-process', answer: () => part.inProcess(adapter)?.(call) ?? [UNABLE] };
 }
 
 function wireWith<Call extends ProviderCall>(adapter: WireAdapter, part: PartOf<Call>, call: Call): PreparedProvider {

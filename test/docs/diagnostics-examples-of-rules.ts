@@ -103,9 +103,9 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
       mend: 'Correct the `dimensions`, or give one of the models another vector space.',
       correction: ['dimensions: 768', 'dimensions: 1536'],
     },
-    'provider-without-embeddings': {
-      golden: 'provider-without-embeddings',
-      mend: 'Name a provider whose adapter embeds: `openai`, `openai-compatible`, `gemini` or `simulated`.',
+    'provider-without-operation': {
+      golden: 'provider-without-operation',
+      mend: 'Name a provider whose adapter has it. The adapters `openai`, `openai-compatible`, `gemini` and `simulated` embed.',
       correction: ['provider: sim', 'provider: cloud'],
     },
     'selector-idle': {

@@ -6,6 +6,8 @@ interface Kind {
   readonly means: string;
   /** The name of the service for callers, as in `Signalbox serves embeddings at …`. */
   readonly serves: string;
+  /** What a key with the scope of the operation may do, as in `embed: request embeddings`. */
+  readonly permits: string;
   /** One answer, as in `the payer pays for a chat completion`. */
   readonly answer: string;
   /**
@@ -28,6 +30,7 @@ export const OPERATIONS = {
     bit: 1 << 0,
     means: 'answers a conversation',
     serves: 'chat',
+    permits: 'send requests to models',
     answer: 'a chat completion',
     input: 'conversation',
     output: 'text',
@@ -37,6 +40,7 @@ export const OPERATIONS = {
     bit: 1 << 1,
     means: 'turns texts into vectors',
     serves: 'embeddings',
+    permits: 'request embeddings',
     answer: 'embeddings',
     input: 'texts',
     output: 'vectors',
@@ -62,7 +66,8 @@ type TextOperations = {
 /** An operation whose requests are separate texts. */
 export type TextOperation = keyof TextOperations;
 
-const isOfTexts = (operation: Operation): operation is TextOperation => !isConversation(operation);
+/** Whether the requests of an operation are separate texts. */
+export const isOfTexts = (operation: Operation): operation is TextOperation => !isConversation(operation);
 
 export const TEXT_OPERATIONS: readonly TextOperation[] = OPERATION_NAMES.filter(isOfTexts);
 

@@ -1,7 +1,7 @@
-import { OPERATIONS, type Operation } from '../../core/kinds/operations.ts';
+import { OPERATIONS, TEXT_OPERATIONS } from '../../core/kinds/operations.ts';
 import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { ProviderSetup } from '../providers/setup.ts';
-import type { DiagnosticCode, SourceSpan } from '../report/diagnostics.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
 import type { Report } from '../report/report.ts';
 
 /** A model of the catalog with the locations of its endpoints. */
@@ -10,25 +10,20 @@ interface PlacedModel {
   readonly endpoints: readonly { readonly endpoint: Pick<Endpoint, 'provider'>; readonly place: SourceSpan }[];
 }
 
-type OtherOperation = Exclude<Operation, 'chat'>;
-
-/** The codes for models at providers whose adapter lacks an operation. Every adapter chats. */
-const CODES: Readonly<Record<OtherOperation, DiagnosticCode>> = { embed: 'provider-without-embeddings' };
-
-/** Reports models at providers whose adapter lacks an operation of the model. */
+/** Reports models at providers whose adapter lacks an operation of the model. Every adapter has conversations. */
 export function checkAdapters(
   models: readonly PlacedModel[],
   providers: ReadonlyMap<string, Pick<ProviderSetup, 'has'>>,
   report: Report,
 ): void {
-  for (const [operation, code] of Object.entries(CODES) as [OtherOperation, DiagnosticCode][]) {
+  for (const operation of TEXT_OPERATIONS) {
     const { bit, serves } = OPERATIONS[operation];
     for (const { model, endpoints } of models) {
       if ((model.operations & bit) === 0) continue;
       for (const { endpoint, place } of endpoints) {
         if (providers.get(endpoint.provider)?.has?.[operation] !== false) continue;
         const message = `the adapter of provider \`${endpoint.provider}\` has no ${serves}, but the model \`${model.id}\` needs them`;
-        report.add(code, place, message);
+        report.add('provider-without-operation', place, message);
       }
     }
   }

@@ -1,6 +1,11 @@
 import type { ModelServerAdapter } from '../../contract/model-server.ts';
-import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../../contract/provider.ts';
-import { byOperation, type Operation } from '../../core/kinds/operations.ts';
+import {
+  OPERATION_PARTS,
+  type PreparedProvider,
+  type ProviderPlugin,
+  type ProviderPreset,
+} from '../../contract/provider.ts';
+import { byOperation, isOfTexts, type Operation } from '../../core/kinds/operations.ts';
 import { UNKNOWN_BILLING } from '../../core/money/abort-billing.ts';
 import type { Provider } from '../../core/policy/snapshot.ts';
 import { RUN_MIN } from '../../core/text/runs.ts';
@@ -151,18 +156,19 @@ function prepareAdapter(
     settings,
     lacks: prepared.lacks?.bind(prepared),
     passes: prepared.passes?.bind(prepared),
-    has: byOperation((operation) => HAS_OPERATION[operation](prepared)),
+    has: byOperation((operation) => hasOperation(prepared, operation)),
     afterAbort: prepared.afterAbort,
     takesKey: prepared.kind !== 'wire' || prepared.auth !== undefined,
     findsModels: prepared.kind === 'wire' ? prepared.modelServer && addCommandOf(prepared.modelServer) : undefined,
   };
 }
 
-/** Whether an adapter has an operation. Every adapter chats. */
-const HAS_OPERATION: Readonly<Record<Operation, (adapter: PreparedProvider) => boolean>> = {
-  chat: () => true,
-  embed: (adapter) => (adapter.kind === 'wire' ? adapter.embeddings : adapter.embed) !== undefined,
-};
+/** Whether an adapter has an operation. Every adapter has conversations. */
+function hasOperation(adapter: PreparedProvider, operation: Operation): boolean {
+  if (!isOfTexts(operation)) return true;
+  const part = OPERATION_PARTS[operation];
+  return (adapter.kind === 'wire' ? part.wire(adapter) : part.inProcess(adapter)) !== undefined;
+}
 
 const addCommandOf = ({ addCommand }: ModelServerAdapter) => (addCommand === undefined ? {} : { addCommand });
 

@@ -49,7 +49,8 @@ const ERRORS = {
   'cel-too-large': 'An expression is too long, or is nested too deeply.',
   'cel-too-costly': 'An expression can take too many steps for one evaluation.',
   'selector-empty': "No model of the catalog passes a selector's filter.",
-  'provider-without-embeddings': 'A model with the operation `embed` uses a provider whose adapter has no embeddings.',
+  'provider-without-operation':
+    'A model uses a provider whose adapter lacks an operation of the model, such as `embed`.',
   'vector-space-differs': 'Two models of the same vector space have vectors of different lengths.',
   'guard-side': 'A guard is to inspect requests or answers, but its plugin cannot.',
   'guard-unmask': 'A guard is to put values back into answers, although it masks no request.',

@@ -1,3 +1,4 @@
+import { byOperation, OPERATIONS } from '../../../core/kinds/operations.ts';
 import type { Scope } from '../../../core/people/caller.ts';
 import { Checks } from '../../design/field.tsx';
 import { type Option, optionsOf } from '../../kit/draft.ts';
@@ -9,8 +10,7 @@ import { DENIED_MODELS, termsParts } from './terms.tsx';
 import { type TeamAnswer, teamOptions, type UserAnswer, userOptions } from './words.ts';
 
 const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
-  chat: 'chat: send requests to models',
-  embed: 'embed: request embeddings',
+  ...byOperation((operation) => `${operation}: ${OPERATIONS[operation].permits}`),
   route: 'route: find out which model would answer',
   delegate: 'delegate: create child keys',
   admin: 'admin: everything under /admin',
