@@ -294,7 +294,7 @@ export const Facts = field.view<FactsOfRequest>()(
       field.orAbsent(
         null,
         field.shapeOrNull(
-          'The texts to embed; null for other operations.',
+          'The texts, for an operation such as `embed`; null for a conversation.',
           {
             inputs: field.count('Number of texts.', 3),
             longest_input_tokens: field.as('longest', field.count('Expected tokens of the longest text.', 120)),

@@ -136,7 +136,7 @@ async function declaredQuality(
     if (earlier !== null) return earlier;
   }
   const message =
-    'This decision cannot be scored. It is a decision for embeddings, or its policy does not declare its model, so its quality is unknown.';
+    'This decision cannot be scored. It is not for a conversation, or its policy does not declare its model, so its quality is unknown.';
   throw new SignalboxError('learning_off', message, { param: 'decision_id' });
 }
 

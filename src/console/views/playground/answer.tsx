@@ -1,3 +1,4 @@
+import { hasVectors } from '../../../core/kinds/operations.ts';
 import { numberOf, textOf } from '../../api/json.ts';
 import { Button } from '../../design/button.tsx';
 import { Explained } from '../../design/explained.tsx';
@@ -7,6 +8,7 @@ import { NamedState, type StateWords } from '../../design/tag.tsx';
 import { bothText, Coded, creditsText, moneyFigure } from '../../design/written.tsx';
 import { Facts } from '../../kit/show.tsx';
 import { hrefOf } from '../../shell/router.ts';
+import { operationOf } from './body.ts';
 import type { Amount, Run } from './run.ts';
 import type { Speech } from './wire.ts';
 
@@ -103,7 +105,7 @@ function headingOf({ parts, record, state, dialect }: Run): string {
   const model = textOf(parts.platform?.routed_model) ?? textOf(record?.receipt?.routed_model);
   if (model) return `${model} answered`;
   if (state === 'failed') return 'No answer';
-  return dialect === 'embeddings' ? 'Vectors' : 'Answer';
+  return hasVectors(operationOf(dialect)) ? 'Vectors' : 'Answer';
 }
 
 /** An amount of the receipt. Its USD come with the decision record, which is written after the answer. */

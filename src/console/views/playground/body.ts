@@ -1,3 +1,4 @@
+import { OPERATION_NAMES, type Operation } from '../../../core/kinds/operations.ts';
 import type { AmountTerms } from '../../../core/money/amount.ts';
 import { listOf, type Members, membersOf, numberOf } from '../../api/json.ts';
 import { creditsToSend, typedCredits } from '../../design/amount.ts';
@@ -7,6 +8,11 @@ import { type Shares, sharesOf } from './shares.ts';
 /** The API dialects, as their surfaces describe them. `name` is the value of `dialect` in a request for an explanation. */
 export const DIALECTS = dialects;
 export type Dialect = keyof typeof DIALECTS;
+
+/** The operation of a dialect's requests. */
+export const operationOf = (dialect: Dialect): Operation =>
+  OPERATION_NAMES.find((name) => name === DIALECTS[dialect].operation) ?? 'chat';
+
 export const isDialect = (text: string): text is Dialect => Object.hasOwn(DIALECTS, text);
 
 export type RequestBody = Members;
@@ -155,12 +161,11 @@ const isNumber = (value: unknown): value is number => typeof value === 'number';
 
 /** The body for `POST /admin/policy/explain`. Without a prompt, the body describes an ordinary request. */
 export function questionOf(request: RequestBody, dialect: Dialect, hasText: boolean): RequestBody {
-  const { name, operation } = DIALECTS[dialect];
-  if (hasText) return { dialect: name, ...request };
+  if (hasText) return { dialect: DIALECTS[dialect].name, ...request };
   const { model, constraints, route_strategy } = request;
   return {
     model,
-    operation,
+    operation: operationOf(dialect),
     ...(constraints !== undefined && { constraints }),
     ...(route_strategy !== undefined && { route_strategy }),
   };

@@ -2,7 +2,7 @@ import { useRef, useState } from 'preact/hooks';
 import { viewerTerms } from '../../shell/session.ts';
 import { ViewHead } from '../../shell/view-head.tsx';
 import { AnswerCard, isUnderWay } from './answer.tsx';
-import { bodyOfPrompt, draftOf, questionOf, requestOf, termsIn } from './body.ts';
+import { bodyOfPrompt, DIALECTS, draftOf, questionOf, requestOf, termsIn } from './body.ts';
 import { Composer } from './composer.tsx';
 import { type Controls, useControls } from './controls.ts';
 import { DecisionCard } from './decision.tsx';
@@ -62,7 +62,7 @@ export default function Playground() {
             own={own}
             onKey={(key) => change({ key })}
             isStreamed={controls.isStreamed}
-            canStream={dialect !== 'embeddings'}
+            canStream={DIALECTS[dialect].delta !== null}
             onStreamed={(isStreamed) => change({ isStreamed })}
             isReady={request !== null && hasText}
             isUnderWay={isBusy}

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { OPERATIONS, TEXT_OPERATIONS } from '../../../core/kinds/operations.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { useResource } from '../../api/resource.ts';
 import { Card } from '../../design/card.tsx';
@@ -228,6 +229,8 @@ const PARTITIONS = {
   everyone: 'All keys with equal rights share them',
 } as const;
 
+const UNSAMPLED = `Requests with a temperature of 0 or a seed, and ${TEXT_OPERATIONS.map((name) => OPERATIONS[name].serves).join(' and ')}`;
+
 const Settings = ({ settings }: { readonly settings: NonNullable<CacheReport['settings']> }) => (
   <Card id="requests-cache-settings" heading="Settings of the policy">
     <Facts
@@ -238,7 +241,7 @@ const Settings = ({ settings }: { readonly settings: NonNullable<CacheReport['se
         [
           'Applies to',
           ({ sampled, is_conditional }) =>
-            `${sampled ? 'All requests' : 'Requests with a temperature of 0 or a seed, and embeddings'}${is_conditional ? ', if the condition holds' : ''}`,
+            `${sampled ? 'All requests' : UNSAMPLED}${is_conditional ? ', if the condition holds' : ''}`,
         ],
         ['Price of a hit', ({ price_credits }) => (price_credits === 0 ? 'None' : creditsText(price_credits))],
       ]}

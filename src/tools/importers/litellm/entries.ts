@@ -1,3 +1,4 @@
+import { OPERATION_NAMES, OPERATIONS } from '../../../core/kinds/operations.ts';
 import { numberOf } from './amounts.ts';
 import { type ProviderConnection, readConnection } from './connection.ts';
 import { type ImportContext, isName, looksSecret, textsOf } from './context.ts';
@@ -104,8 +105,8 @@ export function readEntry(node: ConfigNode, context: ImportContext): EntryResult
 /** Returns why Signalbox cannot serve an entry that LiteLLM can serve; null if Signalbox can. */
 function unsupportedReason(params: ConfigNode, info: ConfigNode, name: string, model: string): string | null {
   const mode = modeOf(info, model);
-  if (mode !== null && MODES.has(mode))
-    return `Signalbox serves chat and embeddings, but this entry is for ${mode.replaceAll('_', ' ')}`;
+  if (mode !== null && OTHER_MODES.has(mode))
+    return `Only entries for ${IMPORTED.join(' and ')} are imported, but this entry is for ${mode.replaceAll('_', ' ')}`;
   if (mode === 'embedding' && providerOf(params, model) === 'anthropic') return 'Anthropic has no embeddings';
   if (`${name}${model}`.includes('*') && !(PATTERN.test(name) && PATTERN.test(model)))
     return 'a wildcard must have exactly one `*`, at the end of model_name and of model';
@@ -121,8 +122,15 @@ const PATTERN = /^[^*]*\*$/;
 const modeOf = (info: ConfigNode, model: string): string | null =>
   scalarText(valueAt(info, 'mode')) ?? modeOfName(bareName(model));
 
-/** Modes of LiteLLM that Signalbox does not serve. `chat` and `responses` are both chats. */
-const MODES: ReadonlySet<string> = new Set([
+/** The modes of LiteLLM by operation, of the operations that this importer reads. */
+const MODES_OF: Readonly<Record<'chat' | 'embed', readonly string[]>> = {
+  chat: ['chat', 'responses'],
+  embed: ['embedding'],
+};
+const IMPORTED = OPERATION_NAMES.filter((name) => name in MODES_OF).map((name) => OPERATIONS[name].serves);
+
+/** Other modes of LiteLLM. */
+const OTHER_MODES: ReadonlySet<string> = new Set([
   ...['completion', 'rerank', 'audio_transcription', 'audio_speech', 'image_generation', 'image_edit'],
   ...['moderation', 'moderations', 'video_generation', 'vector_store', 'ocr', 'search', 'realtime', 'batch'],
 ]);
@@ -163,7 +171,7 @@ function deploymentOf(
   const names = [baseModel, model, upstream, baseModel?.slice(baseModel.indexOf('/') + 1)].filter(
     (one) => typeof one === 'string',
   );
-  const isEmbedder = modeOf(info, model) === 'embedding';
+  const isEmbedder = MODES_OF.embed.includes(modeOf(info, model) ?? '');
   const facts = readFacts({ info, params, preset: connection.preset, isEmbedder, names, at: atModel }, context);
   outcomes.mapped(valueAt(entry, 'model_name'), atModel());
   const modelNode = valueAt(params, 'model');
@@ -178,7 +186,7 @@ function deploymentOf(
     outcomes.mapped(valueAt(info, 'base_model'), atModel(), 'its facts are looked up under this name');
   const mode = valueAt(info, 'mode');
   if (mode && isEmbedder) outcomes.mapped(mode, atModel('operations'));
-  else if (mode && ['chat', 'responses'].includes(scalarText(mode) ?? '')) outcomes.mapped(mode, atModel());
+  else if (mode && MODES_OF.chat.includes(scalarText(mode) ?? '')) outcomes.mapped(mode, atModel());
   else if (mode) outcomes.problem(mode, 'LiteLLM has no such mode; the entry is treated as chat');
   const deadline = (key: string, name: string, differs?: string) =>
     millisecondsOf(valueAt(params, key), atModel('deadlines', name), outcomes, differs);

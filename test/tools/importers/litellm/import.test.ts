@@ -96,7 +96,7 @@ test.each(['cohere/rerank-v3.5', 'whisper-1', 'openai/gpt-4o-mini-tts', 'dall-e-
     const { report } = imported(withModel(`model: ${model}`));
     expect([report.models, report.problems]).toEqual([[], []]);
     expect(report.keys.find(({ path }) => path === 'model_list[0].model_name')?.note).toMatch(
-      /^one: Signalbox serves chat and embeddings, but this entry is for/,
+      /^one: Only entries for chat and embeddings are imported, but this entry is for/,
     );
     const priced = `model: openai/${model.replace(/^.*\//, '')}, input_cost_per_token: 1e-6, output_cost_per_token: 1e-6`;
     expect(imported(withModel(priced, '    model_info: { mode: chat }\n')).report.models).toEqual(['one']);
