@@ -93,7 +93,7 @@ export const showSpend = operationsOn<SpendServices>()({
         `The dimension of the rows: ${SPEND_DIMENSIONS.join(', ')} or \`label:NAME\`; by default \`key\`.`,
         DIMENSION,
       ),
-      and: f.formed('A second dimension, with `step=month`. The ledger has no tasks.', DIMENSION),
+      and: f.formed('A second dimension, other than `by`; only with `step=month`. The ledger has no tasks.', DIMENSION),
       of: f.formed(
         'Only the spend of one key, team, user, model, provider or value of a label, as `key=ID` or `label:NAME=VALUE`.',
         { pattern: '^[^=]+=' },

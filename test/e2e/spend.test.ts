@@ -83,7 +83,7 @@ test('spend by task has no second dimension and no part, also without sums of th
   expect((await spend(box, 'by=task')).source).toBe('traffic');
   for (const query of [
     'by=key&and=task&step=month',
-    'by=task&and=key',
+    'by=task&and=key&step=month',
     'by=task&of=key=one',
     'by=key&of=task=coding',
   ]) {
@@ -92,6 +92,23 @@ test('spend by task has no second dimension and no part, also without sums of th
       query,
       400,
       expect.objectContaining({ param: 'by', message: expect.stringContaining('The ledger has no tasks') }),
+    ]);
+  }
+});
+
+test('a second dimension needs months, and is another one than the first', async () => {
+  const box = await start();
+  for (const [query, message] of [
+    ['by=key&and=model', '`and` needs `step=month`.'],
+    ['by=label:app&and=label:app&step=month', 'another dimension than `by`, which is label:app'],
+    ['and=key&step=month', 'another dimension than `by`, which is key'],
+  ] as const) {
+    const refused = await box.get(`/admin/spend?${query}`);
+    const { error } = objectOf(await refused.json());
+    expect([query, refused.status, error]).toEqual([
+      query,
+      400,
+      expect.objectContaining({ param: 'and', message: expect.stringContaining(message) }),
     ]);
   }
 });

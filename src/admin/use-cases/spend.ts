@@ -122,12 +122,17 @@ function read({ caller }: Principal, query: SpendQuery, now: number): Wanted {
   const to = momentIn('to', query.to, timeZone) ?? now;
   const from = momentIn('from', query.from, timeZone) ?? to - DAY_MS;
   if (from >= to) refuse('to', '`to` must be later than `from`.');
+  const isByMonth = query.step === 'month';
+  const first = groupingIn(query.by ?? 'key', SPEND_DIMENSIONS);
+  const second = and === undefined ? null : groupingIn(and, SPEND_DIMENSIONS, 'and');
+  if (second !== null && !isByMonth) refuse('and', '`and` needs `step=month`.');
+  if (second === first) refuse('and', `\`and\` must be another dimension than \`by\`, which is ${first}.`);
   return {
-    by: groupingIn(query.by ?? 'key', SPEND_DIMENSIONS),
-    and: and === undefined ? null : groupingIn(and, SPEND_DIMENSIONS, 'and'),
+    by: first,
+    and: second,
     of: of === undefined ? null : spenderIn(of),
     period: { from, to },
-    isByMonth: query.step === 'month',
+    isByMonth,
     timeZone,
     reach,
   };
