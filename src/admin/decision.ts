@@ -78,7 +78,7 @@ export const FoundRequest = f.named('FoundRequest', 'A request with its decision
   ),
   explanation: f.textOrNull(
     'Why the request was refused or failed, or why its model was chosen, in sentences. Null if nothing is known.',
-    'It went to gpt-6-luna. gpt-6-luna was requested by name.',
+    'It went to gpt-6-luna, which was requested by name.',
   ),
   alias: f.inCommand(f.textOrNull('The alias that the request named as `model`; null if it used no alias.', null), {
     text: (alias: string, { selector, model }: { readonly selector: string; readonly model: string }) =>

@@ -181,7 +181,7 @@ describe('a request', () => {
     expect(out).toMatch(new RegExp(`^key +crawler \\(${id}\\)$`, 'm'));
     expect(out).toMatch(new RegExp(`^team +search \\(${team}\\)$`, 'm'));
     expect(out).toMatch(/^named model +auto$/m);
-    expect(out).toMatch(/^reason +It went to best\. best was chosen by auto:usual\.$/m);
+    expect(out).toMatch(/^reason +It went to best, which was chosen by auto:usual\.$/m);
     expect(out).not.toMatch(/policy revision|object/);
     const refused = await show(await ask(key, 'gpt-9'));
     expect(refused).toMatch(/^named model +gpt-9$/m);
@@ -193,7 +193,7 @@ describe('a request', () => {
     expect(await show(request, '--verbose')).toMatch(/^policy revision +\w+$/m);
     expect(JSON.parse(await show(request, '--json'))).toMatchObject({
       ...{ key_name: 'crawler', team_name: 'search', user_name: null, named_model: 'best' },
-      explanation: 'It went to best. best was requested by name.',
+      explanation: 'It went to best, which was requested by name.',
     });
   });
 

@@ -2,6 +2,7 @@ import { Decision, shownDecision } from '../../admin/decision.ts';
 import { FULL_SIGHT } from '../../admin/use-cases/sight.ts';
 import { explainStoredDecision } from '../../admin/use-cases/stored-decision.ts';
 import type { DecisionOutcome } from '../../core/decision/outcome.ts';
+import { isAnsweredHere } from '../../core/decision/record.ts';
 import { type Sentence, textsOf } from '../../core/decision/sentence.ts';
 import { json as jsonOf } from '../../core/define/fields.ts';
 import { idText } from '../../core/id.ts';
@@ -35,14 +36,14 @@ export async function runExplainDecision(line: ExplainLine, command: PolicyComma
   const text = isJson
     ? jsonText(jsonOf(Decision, shownDecision(explanation, sight), { usd: usdWriter(usdPerCredit) }))
     : decisionText(explanation, terminal);
-  return { text, code: explanation.matches ? 0 : 2 };
+  return { text, code: explanation.matches || isAnsweredHere(explanation.record) ? 0 : 2 };
 }
 
 /** Prints the sentences about a decision between its tables. */
 function decisionText(explanation: Explanation, terminal: boolean): string {
   const { record, certificate } = explanation;
   const { id, kind, keyId, time, revision, choice, outcome } = record;
-  const head = `${idText('dec_', id)}: ${kind} with the key ${keyId}, ${minute(time)} UTC, policy ${revision}. Chosen model: ${choice}.`;
+  const head = `${idText('dec_', id)}: ${kind} with the key ${keyId}, ${minute(time)} UTC, policy ${revision}.${choice === '' ? '' : ` Chosen model: ${choice}.`}`;
   const sentences = recordStory(explanation);
   const isFirst = ({ about }: Sentence) => about === 'outcome' || about === 'replay';
   const isLast = ({ about }: Sentence) => about === 'money';

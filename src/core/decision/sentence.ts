@@ -84,6 +84,17 @@ export const joined = (all: readonly Word[], between = ', ', last = between): Pa
     [],
   );
 
+/**
+ * Joins two sentences about the same thing: `It went to b.` and `b was requested by name.` become `It went to b, which was requested by name.`
+ * @returns null unless the first one ends with what the second one begins with
+ */
+export function joinedByWhich(first: Parts, second: Parts): Parts | null {
+  const [subject, end] = first.slice(-2);
+  const [same, ...rest] = second;
+  if (typeof subject !== 'object' || typeof same !== 'object' || end !== '.') return null;
+  return subject.kind === same.kind && subject.text === same.text ? words`${first.slice(0, -1)}, which${rest}` : null;
+}
+
 export const sentence = (about: SentenceSubject, parts: Parts): Sentence => ({ about, parts });
 
 /** Writes the parts of a sentence as text. */

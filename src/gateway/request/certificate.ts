@@ -15,7 +15,7 @@ import { type DecisionContext, isRefusal } from '../../routing/decide.ts';
 import { repeatsChoice } from '../../routing/spread-record.ts';
 import type { RecordReader } from '../records/records.ts';
 import { chosen } from './decision-record.ts';
-import type { Hindsight, RecordedCertificate } from './recorded-certificate.ts';
+import { ANSWERED_HERE, type Hindsight, type RecordedCertificate } from './recorded-certificate.ts';
 
 /** @param reason a sentence that says why the decision was not repeated */
 export const withoutReplay = (record: DecisionRecord, reason: string): RecordedCertificate => ({
@@ -56,7 +56,7 @@ export async function certificateOf(
 function answererOf({ outcome }: DecisionRecord): string {
   const { repeats } = outcome ?? {};
   return repeats === undefined
-    ? 'A step of the gateway answered this request, so no model was chosen.'
+    ? ANSWERED_HERE
     : `The cache repeated the answer of ${idText('dec_', repeats)}, so no model was chosen.`;
 }
 

@@ -1,14 +1,16 @@
 import type { AttemptRecord } from '../../core/decision/attempt.ts';
 import type { DecisionOutcome } from '../../core/decision/outcome.ts';
-import { type DecisionRecord, isRunning } from '../../core/decision/record.ts';
+import { type DecisionRecord, isAnsweredHere, isRunning } from '../../core/decision/record.ts';
 import {
   figure,
   joined,
+  joinedByWhich,
   model,
   type Part,
   type Parts,
   type Sentence,
   sentence,
+  textOf,
   words,
 } from '../../core/decision/sentence.ts';
 import { ERRORS } from '../../core/errors.ts';
@@ -18,34 +20,38 @@ import { figureOf } from '../../core/money/usage.ts';
 import { creditsText } from '../../core/text/text.ts';
 import { choiceClause } from '../../routing/advise.ts';
 import { story } from '../../routing/story.ts';
-import type { Hindsight, RecordedCertificate } from './recorded-certificate.ts';
+import { ANSWERED_HERE, type Hindsight, type RecordedCertificate } from './recorded-certificate.ts';
 
 /** Tells a recorded request: which model it got, why, what it cost, and whether the decision can be repeated. */
 export function recordStory(recorded: RecordedCertificate): Sentence[] {
   const { record, certificate, hindsight } = recorded;
   const { facts, outcome } = record;
   return [
-    ...outcomeStory(record),
-    ...(certificate ? story(certificate, facts) : choiceStory(record)),
+    ...(certificate ? [...outcomeStory(record), ...story(certificate, facts)] : briefStory(record)),
     ...(outcome ? moneyStory(outcome, hindsight) : []),
     ...replayStory(recorded),
   ];
 }
 
 /** Tells what a record itself knows, without repeating its decision. */
-export const briefStory = (record: DecisionRecord): Sentence[] => [...outcomeStory(record), ...choiceStory(record)];
+export function briefStory(record: DecisionRecord): Sentence[] {
+  const [ended, chosen] = [outcomeStory(record), choiceStory(record)];
+  const [first, ...others] = ended;
+  const joint = first && chosen && !record.outcome?.insteadOf ? joinedByWhich(first.parts, chosen.parts) : null;
+  return joint ? [sentence('outcome', joint), ...others] : [...ended, ...(chosen ? [chosen] : [])];
+}
 
 /** Says why the model was chosen, if the decision cannot be repeated. */
-function choiceStory({ choice, reason, facts, outcome }: DecisionRecord): Sentence[] {
+function choiceStory({ choice, reason, facts, outcome }: DecisionRecord): Sentence | null {
   // A hit of the cache has no decision of its own.
-  if (choice === '' || outcome?.repeats !== undefined) return [];
+  if (choice === '' || outcome?.repeats !== undefined) return null;
   const { insteadOf = null } = outcome ?? {};
   const isNamed = facts.named !== null;
   const decided = { eligible: null, reason, isNamed, choiceReason: null, listedBy: null };
   // A fallback can be tried although the decision chose the named model.
   const isAfterDecision = insteadOf?.model === choice;
   const clause = choiceClause({ id: choice, insteadOf: isAfterDecision ? null : insteadOf, ...decided });
-  return [sentence('choice', words`${clause}.`)];
+  return sentence('choice', words`${clause}.`);
 }
 
 function outcomeStory(record: DecisionRecord): Sentence[] {
@@ -57,7 +63,7 @@ function outcomeStory(record: DecisionRecord): Sentence[] {
   if (repeats !== undefined) return [tell(cacheWords(choice, idText('dec_', repeats)))];
   if (status === 'failed') return [tell(failedWords(outcome)), ...(error ? [tell([ERRORS[error].means])] : [])];
   const end = ENDS[status];
-  return [...(choice === '' ? [] : [tell(wentWords(record, outcome))]), ...(end ? [tell([end])] : [])];
+  return [tell(choice === '' ? [ANSWERED_HERE] : wentWords(record, outcome)), ...(end ? [tell([end])] : [])];
 }
 
 const ENDS: Readonly<Partial<Record<DecisionOutcome['status'], string>>> = {
@@ -88,10 +94,17 @@ function wentWords({ choice }: DecisionRecord, { attempts, insteadOf }: Decision
   return words`It went to ${model(last.model)} after ${model(choice)}, the first choice, failed (${failures}).`;
 }
 
-const failuresText = (attempts: readonly AttemptRecord[]): string =>
-  attempts
-    .flatMap(({ failure, provider }) => (failure === null ? [] : [`${failure.replaceAll('_', ' ')} at ${provider}`]))
-    .join(', ') || 'an unknown fault';
+/** Says equal failures together: `rate limited at a (2 times) and b, timeout at c`. */
+function failuresText(attempts: readonly AttemptRecord[]): string {
+  const failed = attempts.filter(({ failure }) => failure !== null);
+  const texts = [...Map.groupBy(failed, ({ failure }) => failure)].map(([failure, equal]) => {
+    const providers = [...Map.groupBy(equal, ({ provider }) => provider)].map(([provider, { length }]) =>
+      length === 1 ? provider : `${provider} (${length} times)`,
+    );
+    return `${failure?.replaceAll('_', ' ')} at ${textOf(joined(providers, ', ', ' and '))}`;
+  });
+  return texts.join(', ') || 'an unknown fault';
+}
 
 const amount = (microcredits: Microcredits) => figure(toCredits(microcredits), 'credits', creditsText(microcredits));
 
@@ -119,8 +132,10 @@ function moneyStory(outcome: DecisionOutcome, hindsight: Hindsight | null): Sent
   ];
 }
 
-/** Says whether the decision, repeated from its record, is the same. */
-function replayStory({ certificate, matches, repeatsEndpoints, reason, leftOut }: RecordedCertificate): Sentence[] {
+/** Says whether the decision, repeated from its record, is the same. An answer without a model has no decision. */
+function replayStory(recorded: RecordedCertificate): Sentence[] {
+  const { record, certificate, matches, repeatsEndpoints, reason, leftOut } = recorded;
+  if (isAnsweredHere(record)) return [];
   const replay = certificate
     ? `The decision, repeated from its record, is ${matches ? 'identical, bit for bit' : 'different'}.`
     : `The decision cannot be repeated. ${reason}`;

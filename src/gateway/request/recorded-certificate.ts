@@ -2,6 +2,9 @@ import type { DecisionRecord } from '../../core/decision/record.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import type { Certificate } from '../../routing/certify.ts';
 
+/** Why an answer that is not from a model has no certificate. */
+export const ANSWERED_HERE = 'A step of the gateway answered this request, so no model was chosen.';
+
 /**
  * A decision record with the certificate of its decision. The certificate is not stored: it is computed by deciding again from the record.
  */

@@ -73,12 +73,13 @@ test.each([
 test('`policy explain --decision` names the repeated decision of a hit, and lists no attempts', async () => {
   const { miss, hit } = await missAndHit(upstream, () => plain.post('/v1/chat/completions', bodyOf('Say once.')));
   const [first, repeated] = await Promise.all([answerOf(miss), answerOf(hit)]);
-  const out = await waitFor(async () => {
+  const { out, code } = await waitFor(async () => {
     const result = await plain.run('policy', 'explain', '--decision', repeated.platform.decision_id);
-    return result.err === '' ? result.out : null;
+    return result.err === '' ? result : null;
   });
+  expect(code).toBe(0);
   expect(out).toContain(`an equal request, ${first.platform.decision_id}.`);
-  expect(out).not.toMatch(/^attempt /m);
+  expect(out).not.toMatch(/^attempt |cannot be repeated/m);
 });
 
 test('hits share the memory for answers until their callers have read them or disconnected, and a model answers the others', async () => {

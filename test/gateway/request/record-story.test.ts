@@ -135,6 +135,13 @@ describe('the sentences about a recorded request', () => {
     ]);
   });
 
+  test('name equal failures once, with their providers', () => {
+    const at = (provider: string, failure: AttemptRecord['failure']) => ({ ...attempt('a', failure), provider });
+    const attempts = [at('p', 'timeout'), at('q', 'rate_limited'), at('p', 'timeout'), at('r', 'timeout')];
+    const [first] = textsAbout(record({ outcome: outcome({ status: 'failed', attempts }) }), 'outcome');
+    expect(first).toBe('No model answered: all 4 attempts failed (timeout at p (2 times) and r, rate limited at q).');
+  });
+
   test('name the decision whose answer the cache repeated, and no reason of a choice', () => {
     const of = record({ outcome: outcome({ repeats: 1 }) });
     expect(tell(of)[0]!.parts).toContainEqual({ kind: 'decision', text: expect.stringMatching(/^dec_/) });
@@ -142,8 +149,10 @@ describe('the sentences about a recorded request', () => {
   });
 
   test('do not say that a recommendation was sent to its model', () => {
-    expect(textsAbout(record({ outcome: null }), 'outcome')).toEqual(['It went to a.']);
-    expect(textsAbout(record({ outcome: null, kind: 'route' }), 'outcome')).toEqual(['The recommendation was a.']);
+    expect(textsAbout(record({ outcome: null }), 'outcome')).toEqual(['It went to a, which was chosen by auto:usual.']);
+    expect(textsAbout(record({ outcome: null, kind: 'route' }), 'outcome')).toEqual([
+      'The recommendation was a, which was chosen by auto:usual.',
+    ]);
   });
 
   test('state amounts as figures with their unit', () => {

@@ -116,10 +116,10 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
   );
 }
 
-/** Says whether the decision, made again from its record, is the same. A hit of the cache has no decision of its own. */
-function Repetition({ decision: { sentences, replay, outcome } }: DecisionProps) {
-  if (outcome?.repeats) return null;
+/** Says whether the decision, made again from its record, is the same. An answer without a model has no decision. */
+function Repetition({ decision: { sentences, replay } }: DecisionProps) {
   const told = plainText(sentencesAbout(sentences, 'replay'));
+  if (told === '') return null;
   return replay.matches === true ? <p class="small dim">{told}</p> : <Partial>{told}</Partial>;
 }
 
