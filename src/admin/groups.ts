@@ -73,6 +73,7 @@ const SERVED = [
   async () => [(await import('./spend.ts')).showSpend],
   async () => [(await import('./usage.ts')).reportOwnUsage],
   async () => [(await import('./logins.ts')).showMe],
+  async () => [(await import('./amount.ts')).convertAmount],
   async () => (await import('./payments.ts')).PAYMENT_OPERATIONS,
   async () => [(await import('./wallets.ts')).showOwnWallet],
 ];

@@ -1,5 +1,5 @@
 import * as f from '../core/define/fields.ts';
-import { notFound, type OperationHost, operationsOn } from './kit/operation.ts';
+import { notFound, operationsOn } from './kit/operation.ts';
 import {
   endLogin,
   LOGINS_LIMIT,
@@ -99,7 +99,6 @@ export const LOGIN_OPERATIONS = [
 
 export const Me = f.named('Me', 'The caller of the request.', {
   object: f.always('me'),
-  usd_per_credit: f.orNull(f.text('What a Credit is worth. In USD, an exact decimal.', '0.001')),
   role: f.text('The role of the person, or the role that the scopes of the key give.', 'member'),
   name: f.orNull(f.text('Name of the person or the key; null for a token.', 'Ada Lovelace')),
   key_id: f.orNull(f.text('ID of the key, or of the subject of a token; null for a person.'), undefined, null),
@@ -124,7 +123,7 @@ export const Me = f.named('Me', 'The caller of the request.', {
   ),
 });
 
-export const showMe = operationsOn<LoginServices & OperationHost>()({
+export const showMe = operationsOn<LoginServices>()({
   name: 'me',
   command: false,
   http: 'GET /admin/me',
@@ -134,5 +133,5 @@ export const showMe = operationsOn<LoginServices & OperationHost>()({
     'Returns the role of the caller, each action that the caller may take and how far the action reaches. If a browser sends the request, also returns the login.',
   output: Me,
   answer: 'The caller.',
-  run: async ({ logins, usdPerCredit }, { by }) => ({ ...meOf(by, logins), usdPerCredit: await usdPerCredit() }),
+  run: async ({ logins }, { by }) => meOf(by, logins),
 });

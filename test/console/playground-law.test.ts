@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { amountTerms } from '../../src/console/design/amount.ts';
+import { creditsToSend } from '../../src/console/design/amount.ts';
 import {
   type Dialect,
   dialectOf,
@@ -299,14 +299,21 @@ describe('snippets', () => {
 
 const NO_TERMS: Terms = { model: 'auto', shares: null, costMax: '', maxSeconds: '', budget: '', isStreamed: false };
 
-describe('ceilings', () => {
-  const sentFor = (costMax: string, budget: string, worth = '0.003') =>
-    requestOf({}, 'chat', { ...NO_TERMS, costMax, budget }, amountTerms(worth));
+/** The request of a page with these terms. @param converted what the server says about their amounts */
+const requestWith = (body: Parameters<typeof requestOf>[0], terms: Partial<Terms>, converted: number | null = null) => {
+  const { costMax, budget, ...rest } = { ...NO_TERMS, ...terms };
+  const ceilings = { costMax: creditsToSend(costMax, converted), budget: creditsToSend(budget, converted) };
+  return requestOf(body, 'chat', { ...rest, ...ceilings });
+};
 
-  test('amounts are sent as Credits; a number without a unit is in USD', () => {
+describe('ceilings', () => {
+  const sentFor = (costMax: string, budget: string, converted: number | null = null) =>
+    requestWith({}, { costMax, budget }, converted);
+
+  test('amounts in USD are sent as the server converted them, and amounts in Credits as written', () => {
     const constraints = { max_cost_credits: 6_666.666666 };
     for (const text of ['20', '$20', '20 USD', ' 20.00 '])
-      expect(sentFor(text, text)).toEqual({ model: 'auto', constraints, budget_limit: 6_666.666666 });
+      expect(sentFor(text, text, 6_666.666666)).toEqual({ model: 'auto', constraints, budget_limit: 6_666.666666 });
     expect(sentFor('20,000 Credits', '1 Credit')).toMatchObject({
       constraints: { max_cost_credits: 20_000 },
       budget_limit: 1,
@@ -314,15 +321,14 @@ describe('ceilings', () => {
     expect(sentFor('', ' ')).toEqual({ model: 'auto' });
   });
 
-  test('a text that is no amount is sent as it is, so that it is never ignored', () => {
-    for (const text of ['20,5', '1.000,50', '20 EUR', 'much']) {
+  test('a text that the server did not convert is sent as it is, so that it is never ignored', () => {
+    for (const text of ['20,5', '1.000,50', '20 EUR', 'much', '$20']) {
       expect(sentFor(text, text)).toEqual({
         model: 'auto',
         constraints: { max_cost_credits: text },
         budget_limit: text,
       });
     }
-    expect(requestOf({}, 'chat', { ...NO_TERMS, budget: '$20' }, amountTerms(null)).budget_limit).toBe('$20');
   });
 
   law<typeof termsIn, number>(
@@ -330,7 +336,7 @@ describe('ceilings', () => {
     fc.oneof(fc.double({ min: 1e-9, max: 1e9, noNaN: true }), fc.constantFrom(1e-7, 0.1, 20)),
     (terms, credits) => {
       const body = { model: 'auto', constraints: { max_cost_credits: credits }, budget_limit: credits };
-      return Bun.deepEquals(requestOf(body, 'chat', { ...NO_TERMS, ...terms(body) }, amountTerms('0.003')), body);
+      return Bun.deepEquals(requestWith(body, terms(body)), body);
     },
     termsIn,
     {
@@ -368,7 +374,7 @@ describe('a pasted body', () => {
 
   test('with its own settings is sent unchanged, except for the form of its weights', () => {
     for (const value of examples) {
-      const sent = requestOf(value, 'chat', { ...NO_TERMS, ...termsIn(value) }, amountTerms('0.001'));
+      const sent = requestWith(value, termsIn(value));
       expect(Object.keys(sent).sort()).toEqual(Object.keys(value).sort());
       const { route_strategy: _, ...rest } = { route_strategy: null, ...sent };
       expect(value).toMatchObject(rest);

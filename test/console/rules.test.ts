@@ -18,8 +18,9 @@ const PACKAGE = /^(?:preact(?:\/hooks)?|@preact\/signals|@codemirror\/[\w-]+|@le
 const LENT =
   /^src\/(?:admin\/|http\/schemas\/|http\/x402\/schemas\.ts$|core\/|operate\/roles\.ts$|store\/traffic\.ts$)/;
 
-/** Pure files of the server that the console also runs: the operations, and how amounts and units are read and written. */
-const SHARED = /^src\/core\/(?:kinds\/operations|money\/(?:amount|budget-words|credits|decimal|units)|text\/text)\.ts$/;
+/** Pure files of the server that the console also runs: the operations, what scopes permit, and how amounts and units are read and written. */
+const SHARED =
+  /^src\/core\/(?:kinds\/operations|people\/caller|money\/(?:amount|budget-words|credits|decimal|units)|text\/text)\.ts$/;
 
 function faultOf(path: string, isType: boolean, target: string): string | null {
   if (!target.startsWith('.')) {

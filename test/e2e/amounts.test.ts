@@ -62,6 +62,12 @@ describe.each(AMOUNTS)('the amount %p becomes Credits, rounded down', (amount, c
     expect(granted.balance.granted_credits).toBe(credits);
   });
 
+  test('in the answer that the console shows under a field', async () => {
+    const answer = await box.get(`/admin/amount?${new URLSearchParams({ amount: String(amount) })}`);
+    const usd = { 20: '0.06', 20000: '60', 6666.666666: '19.999999998', 1204.5: '3.6135' }[credits];
+    expect(await answer.json()).toEqual({ object: 'amount', credits, usd });
+  });
+
   test('on the command line', async () => {
     const made = JSON.parse(await run('keys', 'create', '--budget', `${String(amount)}/month`, '--json')) as Answer;
     expect(made.budgets[0]?.limit_credits).toBe(credits);

@@ -157,6 +157,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   },
   'POST /admin/keys/{id}/grant': [400, 403, 403, 403, 403, 400, 403, 403],
   'GET /admin/me': [200, 200, 200, 200, 200, 200, 200, 403],
+  'GET /admin/amount': [200, 200, 200, 200, 200, 200, 200, 403],
   'GET /admin/logins': [200, 200, 200, 200, 200, 200, 200, 403],
   'DELETE /admin/logins/{id}': {
     own: [200, 404, 404, 404, 200, 200, 404, 403],

@@ -1,5 +1,6 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import type * as alerts from '../../admin/alerts.ts';
+import type { Amount } from '../../admin/amount.ts';
 import type { CacheStatus } from '../../admin/cache-status.ts';
 import type { Decision, DecisionRepeat, FoundRequest } from '../../admin/decision.ts';
 import type * as decisions from '../../admin/decision-list.ts';
@@ -24,6 +25,7 @@ import type * as models from '../../http/schemas/models.ts';
 /** The response schema of each path that the console reads. A view that reads another path needs a new line in this list. */
 interface ReadSchemas {
   '/admin/alerts': typeof alerts.AlertList;
+  '/admin/amount': typeof Amount;
   '/admin/cache': typeof CacheStatus;
   '/admin/cluster': typeof servers.ClusterStatus;
   '/admin/decisions': typeof decisions.DecisionList;

@@ -16,7 +16,7 @@ export interface MoneyProps {
 /** An amount in USD that shows Credits under the pointer. Without a known worth of a Credit, it is an amount in Credits. */
 export function moneyFigure({ usd: amount, credits }: MoneyProps): WrittenFigure {
   if (credits === null) return NONE;
-  if (amount === null) return { short: creditsText(credits), exact: `${credit.format(credits)} Credits` };
+  if (amount === null) return { short: creditsText(credits), exact: exactCredits(credits) };
   return { ...usd(amount), exact: bothExact(amount, credits) };
 }
 
@@ -32,12 +32,16 @@ export const bothText = ({
 export const Money = (of: MoneyProps) => <Written value={moneyFigure(of)} />;
 
 const credit = new Intl.NumberFormat('en', { maximumFractionDigits: 6 });
-const bothExact = (amount: string, credits: number): string =>
-  `${usd(amount).exact} · ${credit.format(credits)} Credits`;
+const bothExact = (amount: string, credits: number): string => `${usd(amount).exact} · ${exactCredits(credits)}`;
+
+/** Writes an amount of Credits with all its decimals. */
+export const exactCredits = (credits: number): string => `${credit.format(credits)} ${creditsNoun(credits)}`;
+
+const creditsNoun = (credits: number): string => (Math.abs(credits) === 1 ? 'Credit' : 'Credits');
 
 /** Writes an amount of Credits: `12.3 Credits`. Amounts from 1,000 have four significant digits, smaller amounts have three. */
 export const creditsText = (credits: number): string =>
-  `${credits < 0 ? '−' : ''}${new Intl.NumberFormat('en', { maximumSignificantDigits: Math.abs(credits) >= 1_000 ? 4 : 3 }).format(Math.abs(credits))} ${Math.abs(credits) === 1 ? 'Credit' : 'Credits'}`;
+  `${credits < 0 ? '−' : ''}${new Intl.NumberFormat('en', { maximumSignificantDigits: Math.abs(credits) >= 1_000 ? 4 : 3 }).format(Math.abs(credits))} ${creditsNoun(credits)}`;
 
 /**
  * A relative time that shows the exact time under the pointer.

@@ -1,12 +1,10 @@
 import { effect, signal } from '@preact/signals';
 import type { Action, Reach } from '../../admin/use-cases/roles.ts';
-import type { AmountTerms } from '../../core/money/amount.ts';
 import { IS_SIGNED_IN } from '../api/base.ts';
 import { read, send, sessionEnds } from '../api/client.ts';
 import type { ApiFailure } from '../api/failure.ts';
 import type { ReadOf } from '../api/reads.ts';
 import { forgetAll } from '../api/resource.ts';
-import { amountTerms } from '../design/amount.ts';
 
 type Viewer = ReadOf<'/admin/me'>;
 
@@ -40,12 +38,6 @@ export function reachOfViewer(action: Action): Reach | null {
   const now = session.value;
   if (now.state !== 'in') return null;
   return now.viewer.actions[action] ?? null;
-}
-
-/** How the viewer states amounts. */
-export function viewerTerms(): AmountTerms {
-  const now = session.value;
-  return amountTerms(now.state === 'in' ? now.viewer.usd_per_credit : null);
 }
 
 export const mayView = (action: Action | null): boolean => action === null || reachOfViewer(action) !== null;

@@ -101,6 +101,9 @@ test('the playground shows the decision at once and updates it with weights and 
   await heading(page, 'mistral-breeze would answer');
   const rows = page.getByRole('table', { name: 'Candidates' }).locator('tbody tr');
   expect(await rows.filter({ hasText: 'noisy-jay' }).textContent()).toMatch(/calm-only policy\.yaml:\d+$/);
+  await page.getByLabel('Cost in USD').fill('$5');
+  await page.getByText('= 5,000 Credits').waitFor();
+  await page.locator('pre', { hasText: '"max_cost_credits": 5000' }).first().waitFor();
   await page.getByLabel('Cost in USD').fill('0.0001 Credits');
   await heading(page, 'change max_cost_credits');
   expect(await rows.filter({ hasText: 'claude-mirror-4' }).textContent()).toContain('cost');

@@ -1,16 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { readAmount } from '../../../core/money/amount.ts';
-import { creditsText } from '../../../core/text/text.ts';
-import { send } from '../../api/client.ts';
-import { amountToSend } from '../../design/amount.ts';
+import { read, send } from '../../api/client.ts';
+import { amountToSend, signOf } from '../../design/amount.ts';
 import { Button } from '../../design/button.tsx';
 import { Dialog } from '../../design/dialog.tsx';
 import { Field } from '../../design/field.tsx';
 import { toast } from '../../design/toast.tsx';
+import { exactCredits } from '../../design/written.tsx';
 import { renewChanged } from '../../kit/actions.tsx';
 import { AmountField } from '../../kit/amount-field.tsx';
-import { viewerTerms } from '../../shell/session.ts';
 
 interface GrantFormProps {
   /** The path that grants Credits: `/admin/keys/k7mw2pq9x4ta/grant`. */
@@ -34,10 +32,9 @@ export function GrantForm({ path, hint, question, children }: GrantFormProps) {
   const [isAsking, setAsking] = useState(false);
   /** The name of the grant, by which the server recognises a retry. */
   const name = useRef(freshName());
-  const read = readAmount(credits, viewerTerms());
-  const amount = typeof read === 'number' ? read : 0;
+  const sign = signOf(credits);
   // The server says what is wrong with an amount that cannot be read.
-  const isReady = credits.trim() !== '' && read !== 0;
+  const isReady = credits.trim() !== '' && sign !== 0;
   const type = (set: (text: string) => void) => (text: string) => {
     name.current = freshName();
     setProblem(null);
@@ -45,7 +42,8 @@ export function GrantForm({ path, hint, question, children }: GrantFormProps) {
   };
   const grant = async () => {
     setBusy(true);
-    const body = { credits: amountToSend(credits), ...(note.trim() !== '' && { note: note.trim() }) };
+    const amount = amountToSend(credits);
+    const body = { credits: amount, ...(note.trim() !== '' && { note: note.trim() }) };
     const result = await send('POST', path, { body, headers: { 'idempotency-key': name.current } });
     setBusy(false);
     setAsking(false);
@@ -57,11 +55,9 @@ export function GrantForm({ path, hint, question, children }: GrantFormProps) {
     type(setCredits)('');
     setNote('');
     renewChanged();
-    toast(
-      amount > 0
-        ? `${creditsText(amount)} were added to the balance.`
-        : `${creditsText(-amount)} were removed from the balance.`,
-    );
+    const converted = await read('/admin/amount', { amount });
+    const granted = converted.ok ? exactCredits(Math.abs(converted.value.credits)) : amount.replace('-', '');
+    toast(sign === -1 ? `${granted} were removed from the balance.` : `${granted} were added to the balance.`);
   };
   return (
     <form
@@ -79,7 +75,7 @@ export function GrantForm({ path, hint, question, children }: GrantFormProps) {
       </div>
       <div class="row">
         <Button type="submit" disabled={!isReady || isBusy}>
-          {amount < 0 ? 'Remove Credits' : 'Grant'}
+          {sign === -1 ? 'Remove Credits' : 'Grant'}
         </Button>
         {children}
       </div>

@@ -1,7 +1,6 @@
 import { OPERATION_NAMES, type Operation } from '../../../core/kinds/operations.ts';
-import type { AmountTerms } from '../../../core/money/amount.ts';
 import { listOf, type Members, membersOf, numberOf } from '../../api/json.ts';
-import { creditsToSend, typedCredits } from '../../design/amount.ts';
+import { typedCredits } from '../../design/amount.ts';
 import dialects from './dialects.json' with { type: 'json' };
 import { type Shares, sharesOf } from './shares.ts';
 
@@ -117,18 +116,21 @@ export const bodyOfPrompt = (text: string, dialect: Dialect): RequestBody =>
   membersOf(JSON.parse(JSON.stringify(DIALECTS[dialect].prompt), (_, value) => (value === 'PROMPT' ? text : value))) ??
   {};
 
-/**
- * Makes the complete body: the typed body, in which the settings of the page replace its own.
- * @param amounts the worth of a Credit, for amounts in USD
- */
-export function requestOf(own: RequestBody, dialect: Dialect, terms: Terms, amounts: AmountTerms): RequestBody {
+/** Terms in the form of a request: numbers of Credits, or a text that the server refuses because it is not an amount. */
+export interface SentTerms extends Omit<Terms, 'costMax' | 'budget'> {
+  readonly costMax: number | string | undefined;
+  readonly budget: number | string | undefined;
+}
+
+/** Makes the complete body: the typed body, in which the settings of the page replace its own. */
+export function requestOf(own: RequestBody, dialect: Dialect, terms: SentTerms): RequestBody {
   const { model: _, route_strategy: __, constraints, budget_limit: ___, stream: ____, ...rest } = own;
   const { max_cost_credits: _____, max_latency_ms: ______, ...kept } = membersOf(constraints) ?? {};
-  const [credits, budget] = [terms.costMax, terms.budget].map((text) => creditsToSend(text, amounts));
+  const { costMax, budget } = terms;
   const seconds = typedNumber(terms.maxSeconds);
   const limits = {
     ...kept,
-    ...(credits !== undefined && { max_cost_credits: credits }),
+    ...(costMax !== undefined && { max_cost_credits: costMax }),
     ...(seconds !== undefined && { max_latency_ms: isNumber(seconds) ? Math.round(seconds * 1_000) : seconds }),
   };
   return {

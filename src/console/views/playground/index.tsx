@@ -1,8 +1,8 @@
 import { useRef, useState } from 'preact/hooks';
-import { viewerTerms } from '../../shell/session.ts';
+import { useCreditsToSend } from '../../kit/amount-field.tsx';
 import { ViewHead } from '../../shell/view-head.tsx';
 import { AnswerCard, isUnderWay } from './answer.tsx';
-import { bodyOfPrompt, DIALECTS, draftOf, questionOf, requestOf, termsIn } from './body.ts';
+import { bodyOfPrompt, DIALECTS, draftOf, operationOf, questionOf, requestOf, termsIn } from './body.ts';
 import { Composer } from './composer.tsx';
 import { type Controls, useControls } from './controls.ts';
 import { DecisionCard } from './decision.tsx';
@@ -22,7 +22,10 @@ export default function Playground() {
   const draft = draftOf(text, controls.dialect);
   const { dialect } = controls;
   const body = draft.kind === 'broken' ? null : draft.kind === 'body' ? draft.body : bodyOfPrompt(text, dialect);
-  const request = body && requestOf(body, dialect, controls, viewerTerms());
+  const [costMax, budget] = [useCreditsToSend(controls.costMax), useCreditsToSend(controls.budget)];
+  const isConverting = costMax.isUnderWay || budget.isUnderWay;
+  const terms = { ...controls, costMax: costMax.sent, budget: budget.sent };
+  const request = body && !isConverting ? requestOf(body, dialect, terms) : null;
   const hasText = text.trim() !== '';
   const explained = useExplanation(request && questionOf(request, dialect, hasText), own.chosen?.id ?? '');
   const { explanation } = explained;
@@ -60,6 +63,7 @@ export default function Playground() {
           />
           <Sender
             own={own}
+            operation={operationOf(dialect)}
             onKey={(key) => change({ key })}
             isStreamed={controls.isStreamed}
             canStream={DIALECTS[dialect].delta !== null}
@@ -72,7 +76,7 @@ export default function Playground() {
         </div>
         <div class="stack playground-right">
           {run && <AnswerCard run={run} onStop={stop} />}
-          <DecisionCard explained={explained} hasText={hasText} isReadable={request !== null} />
+          <DecisionCard explained={explained} hasText={hasText} isReadable={body !== null} />
           {request && hasText && <SnippetCard dialect={dialect} body={request} />}
         </div>
       </div>

@@ -1,3 +1,5 @@
+import type { Operation } from '../../../core/kinds/operations.ts';
+import { permissionsOf } from '../../../core/people/caller.ts';
 import type { ApiFailure } from '../../api/failure.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { useResource } from '../../api/resource.ts';
@@ -46,9 +48,10 @@ export function useOwnKeys(id: string): OwnKeys {
 
 interface SenderProps {
   readonly own: OwnKeys;
+  readonly operation: Operation;
   onKey(id: string): void;
   readonly isStreamed: boolean;
-  /** False for embeddings, which cannot be streamed. */
+  /** False for an operation whose answers cannot be streamed, such as embeddings. */
   readonly canStream: boolean;
   onStreamed(isStreamed: boolean): void;
   readonly isReady: boolean;
@@ -59,7 +62,7 @@ interface SenderProps {
 
 /** Selects the key and sends the request. A viewer who may not send requests sees who may send them. */
 export function Sender(props: SenderProps) {
-  const { own, onKey, isStreamed, canStream, onStreamed, isReady, isUnderWay, onSend, onStop } = props;
+  const { own, operation, onKey, isStreamed, canStream, onStreamed, isReady, isUnderWay, onSend, onStop } = props;
   if (!own.maySend) {
     return (
       <div class="playground-sender">
@@ -83,7 +86,8 @@ export function Sender(props: SenderProps) {
       </div>
     );
   }
-  const lacksScope = !own.chosen.scopes.some((scope) => scope === 'chat' || scope === 'admin');
+  const permissions = permissionsOf(own.chosen.scopes);
+  const lacksScope = !permissions.has(operation) && !permissions.has('admin');
   return (
     <div class="playground-sender">
       <Select
@@ -93,7 +97,7 @@ export function Sender(props: SenderProps) {
         options={own.keys.map(({ id, name }) => ({ value: id, label: `${name} (${id})` }))}
         hint={
           lacksScope
-            ? 'This key lacks the scope chat. Choose a key with the scope chat.'
+            ? `This key lacks the scope ${operation}. Choose a key with the scope ${operation}.`
             : 'The key pays for the request, and its scopes, models and limits apply.'
         }
       />
