@@ -30,12 +30,13 @@ const NOTHING: readonly StreamPart[] = [];
 /**
  * Adds the usage of an unstreamed answer. The usage comes before a failure, which ends reading, because the provider bills the usage
  * anyway.
+ * @param cost the cost that the service states (`statedCost`)
  */
-export function addUsage(usage: Usage | null, parts: StreamPart[]): void {
+export function addUsage(usage: Usage | null, parts: StreamPart[], cost?: string): void {
   if (!usage) return;
   const failed = parts.findIndex(isFailure);
-  if (failed < 0) parts.push({ type: 'usage', usage });
-  else parts.splice(failed, 0, { type: 'usage', usage });
+  if (failed < 0) parts.push({ type: 'usage', usage, cost });
+  else parts.splice(failed, 0, { type: 'usage', usage, cost });
 }
 
 const isFailure = ({ type }: StreamPart): boolean => type === 'failure';

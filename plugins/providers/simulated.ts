@@ -6,6 +6,7 @@ import {
   type Pause,
   type ProviderCall,
   type StreamPart,
+  statedUsd,
   Type,
 } from 'signalbox/plugin';
 import { answerOf, type SimulatedAnswer } from './simulated/answer.ts';
@@ -27,12 +28,21 @@ export const simulated = defineProvider({
   name: 'simulated',
   status: 'stable',
   settings: Type.Object(
-    {},
+    {
+      stated_cost: Type.Optional(
+        Type.Number({
+          minimum: 0,
+          examples: [0.0012],
+          description:
+            'The cost in USD that each answer states, as some providers do, for tests of the comparison with charges. Default: answers state none.',
+        }),
+      ),
+    },
     { additionalProperties: false, description: 'Answers in this process, offline: for a first try and for tests.' },
   ),
-  prepare: () => ({
+  prepare: ({ stated_cost: cost }) => ({
     kind: 'in-process',
-    answer: play,
+    answer: (call) => play(call, cost === undefined ? undefined : statedUsd([cost])),
     embed,
     dropped,
     lacks: () => ['stop'],
@@ -66,8 +76,8 @@ interface ChoicePlayback {
   at: number;
 }
 
-/** Streams all choices in parallel, a piece of each in turn, as a provider would. */
-function* play(call: ProviderCall): Generator<StreamPart | Pause> {
+/** Streams all choices in parallel, a piece of each in turn, as a provider would. @param cost the cost that the answer states, in USD */
+function* play(call: ProviderCall, cost: string | undefined): Generator<StreamPart | Pause> {
   const playbacks = Array.from({ length: call.request.settings.choices ?? 1 }, (_, choice) => playback(call, choice));
   yield { type: 'pause', ms: call.model.ttftMs };
   for (const [choice, { answer }] of playbacks.entries()) {
@@ -94,7 +104,7 @@ function* play(call: ProviderCall): Generator<StreamPart | Pause> {
     const reason = each.cut ? 'length' : each.answer.tool ? 'tool_calls' : 'stop';
     yield { type: 'finish', choice, reason, raw: reason };
   }
-  yield { type: 'usage', usage };
+  yield { type: 'usage', usage, cost };
 }
 
 function playback(call: ProviderCall, choice: number): ChoicePlayback {

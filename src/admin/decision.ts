@@ -48,16 +48,16 @@ const Attempt = f.viewRow<ShownAttempt>()({
 /** The failures whose message the caller of the request gets. */
 const TOLD_FAILURES: ReadonlySet<string | null> = new Set(['rejected', 'context']);
 
-/** Only operators see the names of keys, and messages of providers that the caller of the request did not get. */
+/** Only operators see the names of keys, what providers state as their costs, and messages of providers that the caller of the request did not get. */
 export function shownAttempt(
-  { spread, message, key, ...attempt }: AttemptRecord,
+  { spread, message, key, stated, atPrice, ...attempt }: AttemptRecord,
   { isNarrow, showsUpstream }: Sight,
 ): ShownAttempt {
   const isTold = showsUpstream || (TOLD_FAILURES.has(attempt.failure) && !isNarrow);
   return {
     ...attempt,
     ...(isTold && { message }),
-    ...(showsUpstream && { key }),
+    ...(showsUpstream && { key, stated, atPrice }),
     ...(spread && { spread: { ...spread, reason: spreadReason(spread, attempt.endpoint) } }),
   };
 }

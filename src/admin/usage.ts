@@ -105,7 +105,7 @@ const total = (of: string) => ({
   total_credits: f.as('total', f.credits(`The sum of all ${of}.`, 1_204.5)),
   total_usd: f.as('total', f.usd('The same as `total_credits`.', '1.2045')),
 });
-const UsageGroup = f.named('UsageGroup', 'The charges of one group.', {
+const group = {
   group: f.inCommand(
     f.mapOf(
       Type.String(),
@@ -115,12 +115,36 @@ const UsageGroup = f.named('UsageGroup', 'The charges of one group.', {
     { isSpread: true },
   ),
   ...figures,
+};
+/** The stated costs in the table of the command. */
+const statedText = ({ stated_usd, difference_usd }: { readonly stated_usd: string; readonly difference_usd: string }) =>
+  `${stated_usd} (${difference_usd.startsWith('-') ? '' : '+'}${difference_usd})`;
+const UsageGroup = f.named('UsageGroup', 'The charges of one group.', group);
+const AdminUsageGroup = f.named('AdminUsageGroup', 'The charges of one group.', {
+  ...group,
+  stated_costs: f.inCommand(
+    f.as(
+      'statedCosts',
+      f.shapeOrNull(
+        'The costs that providers state in their answers (`usage.cost`), compared with the policy’s prices. They never change a charge. Null if no answer of the group states a cost, and for keys with the scope `report`.',
+        {
+          stated_credits: f.as('stated', f.credits('What the answers state.', 12.4)),
+          stated_usd: f.as('stated', f.usd('The same as `stated_credits`.', '0.0124')),
+          own_credits: f.as('matched', f.credits('The costs of the same attempts at the prices of the policy.', 12.5)),
+          own_usd: f.as('matched', f.usd('The same as `own_credits`.', '0.0125')),
+          difference_credits: f.as('difference', f.credits('`stated_credits` less `own_credits`.', -0.1)),
+          difference_usd: f.as('difference', f.usd('The same as `difference_credits`.', '-0.0001')),
+        },
+      ),
+    ),
+    { text: statedText },
+  ),
 });
 export const AdminUsage = f.named('AdminUsage', 'The charges of all keys in a period, by groups.', {
   ...reported,
   by: f.list(Type.String(), 'The groupings.', ['key', 'model']),
   ...total('groups'),
-  groups: f.list(UsageGroup, 'The groups, sorted by their values; at most 10,000.'),
+  groups: f.list(AdminUsageGroup, 'The groups, sorted by their values; at most 10,000.'),
 });
 
 /** The CSV form of the report. */
@@ -163,7 +187,7 @@ const reportUsage = operation({
   text: CSV,
   errorField: 'by',
   prints: {
-    columns: ['group', 'charges', 'input_tokens', 'output_tokens', 'credits', 'usd'],
+    columns: ['group', 'charges', 'input_tokens', 'output_tokens', 'credits', 'usd', 'stated_costs'],
     rows: usageRows,
     sum: ({ from, to, total_credits, total_usd, counted_until }: Readonly<Record<string, string>>) =>
       `From ${from} to before ${to}: ${total_credits} Credits, ${total_usd} USD.\nCounted until ${f.minuteText(counted_until!)}.\n`,

@@ -109,7 +109,15 @@ export type StreamPart =
        */
       readonly stop?: string;
     }
-  | { readonly type: 'usage'; readonly usage: Usage }
+  | {
+      readonly type: 'usage';
+      readonly usage: Usage;
+      /**
+       * The cost that the service states for the answer so far, in USD, as a decimal text such as `0.00012` (`statedUsd`). The gateway
+       * compares it with the cost at its own price, and never charges it. Absent if the service states none.
+       */
+      readonly cost?: string | undefined;
+    }
   | { readonly type: 'failure'; readonly failure: ProviderFailure };
 
 /** A part of the message that an answer to a conversation is. */

@@ -7,6 +7,7 @@ export { type Edit, type Members, type Original, type OriginalPath, pathText } f
 export { repairedJson } from '../core/json/repaired.ts';
 export { writeJson, writtenText } from '../core/json/source.ts';
 export type { AbortBilling } from '../core/money/abort-billing.ts';
+export { statedUsd } from '../core/money/stated-cost.ts';
 export { toolUse } from '../core/money/units.ts';
 export { canonicalUsage, plainUsage, type ReportedUsage, type Usage } from '../core/money/usage.ts';
 export { CAPABILITY_NAMES, type Capability, LACKED_CAPABILITIES } from '../core/request/capability.ts';

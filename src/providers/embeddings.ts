@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import { OPERATION_PARTS, type ProviderCall } from '../contract/provider.ts';
+import { statedUsd } from '../core/money/stated-cost.ts';
 import { isPlausible, plainUsage } from '../core/money/usage.ts';
 import { batchesOf, type EmbeddingInput, type EmbeddingModel, inputTokens } from '../core/request/embedding.ts';
 import { type OpenCall, targetWith } from './operation-part.ts';
@@ -90,6 +91,7 @@ class BatchedCall implements UpstreamCall {
   *#parts(): Generator<readonly StreamPart[] | Promise<void>, null> {
     let failure: ProviderFailure | null = null;
     let tokens = 0;
+    let cost: string | undefined = '0';
     let isReported = false;
     for (;;) {
       const [one, fault] = yield* this.#nextEnd();
@@ -99,11 +101,14 @@ class BatchedCall implements UpstreamCall {
       if (fault) one.call.abort();
       // The provider may have billed a batch that failed.
       const isBilled = fault === null || one.tokens !== null;
-      if (isBilled) tokens += one.tokens ?? one.expected;
+      if (isBilled) {
+        tokens += one.tokens ?? one.expected;
+        cost = cost && one.cost && statedUsd([cost, one.cost]);
+      }
       isReported ||= one.tokens !== null;
       const most = failure === null ? this.#batches.length : 0;
       while (this.#running.size < BATCHES_MAX && this.#begun.length < most) this.#begin();
-      const usage = isReported ? this.#usage(tokens) : [];
+      const usage = isReported ? this.#usage(tokens, this.#running.size > 0 ? undefined : cost) : [];
       if (this.#running.size > 0) {
         if (isBilled && isReported) yield usage;
         yield setImmediate();
@@ -143,10 +148,13 @@ class BatchedCall implements UpstreamCall {
     return slices;
   }
 
-  /** @param tokens of the finished batches, as the provider reported them or as Signalbox counted them */
-  #usage(tokens: number): readonly StreamPart[] {
+  /**
+   * @param tokens of the finished batches, as the provider reported them or as Signalbox counted them
+   * @param cost that the provider states for all batches, in USD; undefined if it does not state the cost of each
+   */
+  #usage(tokens: number, cost: string | undefined): readonly StreamPart[] {
     const expected = [...this.#running].reduce((sum, one) => sum + one.expected, 0);
-    return [{ type: 'usage', usage: plainUsage(tokens + expected, 0) }];
+    return [{ type: 'usage', usage: plainUsage(tokens + expected, 0), cost }];
   }
 }
 
@@ -156,6 +164,8 @@ class BatchCall {
   readonly vectors: (readonly number[])[] = [];
   /** The input tokens that the provider reported; null if it reported none, or an impossible number. */
   tokens: number | null = null;
+  /** The cost that the provider stated, in USD; undefined if it stated none. */
+  cost: string | undefined = undefined;
   readonly #inputs: Batch;
   readonly #dimensions: number;
   #taken = 0;
@@ -195,8 +205,10 @@ class BatchCall {
   #add(parts: readonly StreamPart[]): ProviderFailure | null {
     for (const part of parts) {
       if (part.type === 'failure') return part.failure;
-      if (part.type === 'usage' && isPlausible(part.usage) && part.usage.inputTokens > 0)
-        this.tokens = part.usage.inputTokens;
+      if (part.type === 'usage') {
+        this.cost = part.cost;
+        if (isPlausible(part.usage) && part.usage.inputTokens > 0) this.tokens = part.usage.inputTokens;
+      }
       if (part.type !== 'embedding') continue;
       const fault = this.#take(part.index, part.vector);
       if (fault) return fault;

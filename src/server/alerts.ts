@@ -2,17 +2,20 @@ import { Alerts } from '../admin/alerts/alerts.ts';
 import { AnswerCounts } from '../admin/alerts/answer-counts.ts';
 import { BusiestTokenCounts, CachedTokenCounts } from '../admin/alerts/cached-tokens.ts';
 import { type ProviderWatches, watchKeys, watchProviders } from '../admin/alerts/provider-watches.ts';
+import { type CountedModel, StatedCounts } from '../admin/alerts/stated-counts.ts';
 import { alertEvent } from '../admin/use-cases/events.ts';
 import type { FundStanding } from '../core/accounting/fund.ts';
 import type { AttemptRecord } from '../core/decision/attempt.ts';
 import { lazy, perLatest } from '../core/lazy.ts';
 import { figureOf, type Usage } from '../core/money/usage.ts';
+import { usdWriter } from '../core/money/usd.ts';
 import type { AlertPolicy } from '../core/policy/alerts.ts';
 import type { BudgetWindowReading } from '../core/tables/alerts/budgets.ts';
 import type { CachedShare, SubjectShare } from '../core/tables/alerts/cached-share.ts';
 import { ALERT_EVENTS, type AlertReadings } from '../core/tables/alerts/index.ts';
 import type { ExpiringKey } from '../core/tables/alerts/key-expiry.ts';
 import type { PolicyRefusal } from '../core/tables/alerts/policy-refused.ts';
+import type { StatedReading } from '../core/tables/alerts/stated-cost.ts';
 import type { GuardHealth } from '../gateway/guards/guard-health.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import type { RequestReporter } from '../gateway/request/observe/observer.ts';
@@ -59,6 +62,7 @@ export function openAlerts(
   const tokens = new CachedTokenCounts();
   const tokensOf = { key: new BusiestTokenCounts<null>(), endpoint: new BusiestTokenCounts<AnsweringEndpoint>() };
   const answers = new AnswerCounts();
+  const stated = new StatedCounts();
   const needsOf = perLatest(countsFor);
   let watches: ProviderWatches = new Map();
   const readings = (): AlertReadings => {
@@ -75,6 +79,8 @@ export function openAlerts(
       providerKeys: watchKeys(samples),
       guards: guards.map(({ name }) => ({ name, failing: guardHealth.of(name) })),
       answersWithin: (windowMs) => answers.within(windowMs, time),
+      statedWithin: (windowMs) =>
+        stated.within(windowMs, time).map((one) => statedReading(one, gateway.ledger.usdPerCredit)),
       refusal: refusalOf(policy.status()),
       split: reporter.split,
       tokensWithin: (windowMs) => tokens.within(windowMs, time),
@@ -104,8 +110,9 @@ export function openAlerts(
     if (request.work.guards) guardHealth.count(request, now());
     const needs = needsOf(terms());
     if (needs.has('answers')) countAnswer(answers, request, now());
-    const usage = request.exchange.result?.outcome.usage;
-    if (needs.has('tokens') && usage) countTokens(usage, request);
+    const outcome = request.exchange.result?.outcome;
+    if (needs.has('stated') && outcome) stated.add(outcome, now());
+    if (needs.has('tokens') && outcome?.usage) countTokens(outcome.usage, request);
   };
   return { sender, families: sender.counts.families, count };
 }
@@ -120,6 +127,11 @@ function countAnswer(answers: AnswerCounts, { operation, answer, exchange: { res
   const { model = null, provider = null } = result?.outcome.attempts.at(-1) ?? {};
   answers.add({ error, model, provider, firstPartMs: result?.outcome.firstPartMs ?? null }, now);
 }
+
+const statedReading = (one: CountedModel, usdPerCredit: string): StatedReading => {
+  const usd = usdWriter(usdPerCredit);
+  return { ...one, statedUsd: usd(one.stated) ?? '0', matchedUsd: usd(one.matched) ?? '0' };
+};
 
 /** The endpoint that answered a request; `key` is the label of its key in a pool. */
 type AnsweringEndpoint = Pick<AttemptRecord, 'model' | 'provider' | 'upstream' | 'key'>;

@@ -3,6 +3,7 @@ import type { FundRef, FundStanding } from '../core/accounting/fund.ts';
 import type { Window } from '../core/accounting/window.ts';
 import type { Budget, EntryOwner, LedgerState, StoredBudget } from '../core/money/budget.ts';
 import type { Microcredits } from '../core/money/credits.ts';
+import type { StatedSums } from '../core/money/stated-cost.ts';
 import type { StatedLimit } from '../core/policy/rate-limit.ts';
 import type { Cursor } from './cursor.ts';
 import type { Orphan, StoredReservation } from './ledger-table.ts';
@@ -328,7 +329,7 @@ export interface AcceptedTerms {
 }
 
 /** The charges of a key at an endpoint in a period. The times of the holds decide which charges are in the period. */
-export interface EndpointCharges extends Charges {
+export interface EndpointCharges extends Charges, StatedSums {
   /** The ID of the model; null for corrections and for holds that were closed after a crash. */
   readonly model: string | null;
   /** The provider that served the request; null when `model` is null. */

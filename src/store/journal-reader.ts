@@ -1,7 +1,8 @@
-import type { Bill } from '../core/accounting/bill.ts';
+import type { Bill, StatedCost } from '../core/accounting/bill.ts';
 import type { FundTitle } from '../core/accounting/fund.ts';
 import type { RecordStatus } from '../core/decision/record.ts';
 import type { Microcredits } from '../core/money/credits.ts';
+import type { StatedSums } from '../core/money/stated-cost.ts';
 import type { Cursor } from './cursor.ts';
 import type { StoredBalance } from './ledger-table.ts';
 import type { Payment } from './payments.ts';
@@ -46,7 +47,7 @@ export interface FundRow extends Pick<FundTitle, 'kind' | 'name' | 'subject' | '
 }
 
 /** The sum of the charges of a quarter of an hour, by account and tariff. */
-export interface SpendRow {
+export interface SpendRow extends StatedSums {
   readonly quarter: number;
   readonly account: number;
   readonly tariff: number;
@@ -99,6 +100,8 @@ export interface JournalRow {
   readonly tariff: number | null;
   readonly input: number | null;
   readonly output: number | null;
+  /** Absent if the answer of the attempt stated no cost. */
+  readonly stated?: StatedCost | undefined;
   readonly keyId: string;
 }
 

@@ -90,6 +90,8 @@ const WATCHED = testPolicy(
 `,
 ).replace('context_window: 32768', 'context_window: 1000000');
 
+const RULE = '  rules: [{ name: costs, on: stated_cost_differs, above: 0.05, to: [slack] }]\n';
+
 const of = (path: string) => receiver.received.filter((one) => one.path === path);
 
 beforeEach(() => {
@@ -302,6 +304,25 @@ test('a server alerts about the key whose prompts are no longer in a cache, and 
     expect(about('Signalbox, endpoints: ')[0]?.text).toContain('of best at fake in the last 60 min');
   } finally {
     upstream.behave({});
+    await signalbox.stop();
+  }
+});
+
+test('a server alerts about answers whose stated costs differ from the prices of the policy', async () => {
+  const policy = `${testPolicy(
+    { sim: 'unused' },
+    { best: { endpoints: ['sim'], more: '    aliases: [b]\n' } },
+    WATCHED.slice(WATCHED.indexOf('alerts:\n')).replace(/ {2}rules:\n.*/s, RULE),
+  ).replace(/^ {2}sim: .*/m, '  sim: { adapter: simulated, settings: { stated_cost: 0.25 } }')}`;
+  const signalbox = await startSignalbox({ policy, env: ENV, timers: quick });
+  try {
+    const body = { model: 'best', max_tokens: 8, messages: [{ role: 'user', content: 'hi' }] };
+    for (let at = 0; at < 20; at++) expect((await signalbox.post('/v1/chat/completions', body)).status).toBe(200);
+    await waitFor(() => of('/slack').length > 0);
+    expect(of('/slack').map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^Signalbox, costs: The answers of best at sim stated costs of 5 USD in the last 60 min/),
+    ]);
+  } finally {
     await signalbox.stop();
   }
 });

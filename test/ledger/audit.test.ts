@@ -111,7 +111,7 @@ const MUTANTS: readonly (readonly [name: string, sql: readonly string[], kind: F
     null,
   ],
   ['a sum is missing', ['DELETE FROM spend WHERE account = 5'], 'wrong_spend', null],
-  ['a sum of nothing', ['INSERT INTO spend VALUES (1, 1, 1, 1, 1, 1, 1)'], 'wrong_spend', null],
+  ['a sum of nothing', ['INSERT INTO spend VALUES (1, 1, 1, 1, 1, 1, 1, 1, 1)'], 'wrong_spend', null],
   ['a balance is 1 too high', ['UPDATE balances SET spent = spent + 1'], 'wrong_balance', null],
   ['a balance has a higher grant', ['UPDATE balances SET granted = granted + 1'], 'wrong_balance', null],
   ['a balance is missing', ['DELETE FROM balances'], 'wrong_balance', null],

@@ -18,6 +18,11 @@ function partsIn(path: string): StreamPart[] {
 
 const call = (id: string, args: string, index = 0, extra?: object) => toolCall(index, id, 'get_weather', args, extra);
 type Counts = Parameters<typeof used>;
+/** @param cost that the provider states, in USD */
+const usedFor = (cost: string, ...counts: Counts): StreamPart => {
+  const part = used(...counts);
+  return part.type === 'usage' ? { ...part, cost } : part;
+};
 /** A short answer with reasoning, and a call. */
 const reasoned = (...counts: Counts) => [thought('Two and two.'), text('4'), finish('stop'), used(...counts)];
 const calledFor = (id: string, args: string, ...counts: Counts) => [
@@ -88,7 +93,7 @@ const TABLE: Readonly<Record<string, readonly StreamPart[]>> = {
     }),
     call('tool_0_get_weather', OSLO),
     finish('tool_calls'),
-    used(50, 10, 20, 60, 33),
+    usedFor('0.0012', 50, 10, 20, 60, 33),
   ],
   'openai-compatible/openrouter-failed.sse': [
     text('Half'),
@@ -102,7 +107,7 @@ const TABLE: Readonly<Record<string, readonly StreamPart[]>> = {
     details({ ...signed, signature: 'EqQBsig==' }),
     text('4'),
     finish('stop'),
-    used(50, 10, 20, 60, 33),
+    usedFor('0.0012', 50, 10, 20, 60, 33),
   ],
   'openai-compatible/together-success.json': [text('Rain.'), finish('stop', 'eos'), used(42, 0, 0, 3, 0)],
   'openai-compatible/vllm-thinking.sse': reasoned(20, 0, 0, 14, 0),
@@ -110,7 +115,7 @@ const TABLE: Readonly<Record<string, readonly StreamPart[]>> = {
     thought('Oslo, then.'),
     call('call_61', OSLO),
     finish('tool_calls', ''),
-    used(199, 163, 0, 226, 200),
+    usedFor('0.000421', 199, 163, 0, 226, 200),
   ],
   'openai-compatible/zai-sensitive.json': [text('As for'), finish('content_filter', 'sensitive'), used(15, 0, 0, 2, 0)],
 };

@@ -8,6 +8,7 @@ import {
 } from 'signalbox/plugin';
 import { isObject, type Json, listOf, numberOf, objectOf, parseJson } from '../json.ts';
 import { addUsage, malformed, unreadParts } from '../parts.ts';
+import { statedCost } from '../stated-cost.ts';
 import { ChoiceReader } from './choice.ts';
 import { errorIn, failureOfError } from './failure.ts';
 import { TextEvent } from './text-event.ts';
@@ -26,7 +27,7 @@ export function readCompletion(reply: unknown): readonly StreamPart[] {
   const reader = new ChoiceReader();
   const choices = listOf(reply.choices);
   for (const choice of choices) reader.read(choice, reply.id, parts);
-  addUsage(readUsage(reply.usage), parts);
+  addUsage(readUsage(reply.usage), parts, statedCost(objectOf(reply.usage)));
   if (choices.length === 0) parts.push(malformed('the answer has no choices'));
   return parts;
 }
@@ -71,7 +72,7 @@ function readChunk(data: string, isError: boolean, reader: ChoiceReader): readon
   for (const choice of choices) reader.read(choice, chunk.id, parts);
   // The usage comes last, because a usage after the finish completes the answer.
   const usage = usageOf(chunk, choices);
-  if (usage) parts.push({ type: 'usage', usage });
+  if (usage) parts.push({ type: 'usage', usage, cost: statedCost(objectOf(chunk.usage)) });
   return parts;
 }
 

@@ -8,6 +8,7 @@ import {
 import { indexOf, isObject, listOf, numberOf, objectOf, parseJson } from '../json.ts';
 import { bytesOf } from '../media.ts';
 import { malformed } from '../parts.ts';
+import { statedCost } from '../stated-cost.ts';
 import { errorIn, failureOfError } from './failure.ts';
 import type { DialectSettings } from './settings.ts';
 
@@ -46,8 +47,9 @@ function readReply(body: string): readonly StreamPart[] {
     parts.push({ type: 'embedding', choice: 0, index: indexOf(index), vector });
   }
   parts.push({ type: 'finish', choice: 0, reason: 'stop', raw: '' });
-  const input = numberOf(objectOf(reply.usage).prompt_tokens);
-  if (input !== undefined) parts.push({ type: 'usage', usage: plainUsage(input, 0) });
+  const usage = objectOf(reply.usage);
+  const input = numberOf(usage.prompt_tokens);
+  if (input !== undefined) parts.push({ type: 'usage', usage: plainUsage(input, 0), cost: statedCost(usage) });
   return parts;
 }
 

@@ -2,6 +2,7 @@ import type { Frame, StreamPart, StreamReader } from 'signalbox/plugin';
 import { indexOf, isObject, type Json, listOf, objectOf, parseJson, textOf } from '../json.ts';
 import { ChunkReader, readCompletion } from '../openai-compatible/answer.ts';
 import { addUsage, passedEvent, unreadParts } from '../parts.ts';
+import { statedCost } from '../stated-cost.ts';
 import { failureOf, readEnding, readUsage, usageStatedIn } from './ending.ts';
 import { ItemReader } from './items.ts';
 import type { ReasoningFormat } from './reasoning.ts';
@@ -18,7 +19,8 @@ export function readReply(body: string, format: ReasoningFormat, passthrough = f
     ? [passedEvent(reply, '', { unread, usage: usageStatedIn(reply) })]
     : [...unreadParts(unread)];
   for (let at = 0; at < output.length; at++) items.end(at, output[at], parts, ['output', at]);
-  if (parts.some(({ type }) => type === 'failure')) addUsage(readUsage(reply.usage, items.searches), parts);
+  if (parts.some(({ type }) => type === 'failure'))
+    addUsage(readUsage(reply.usage, items.searches), parts, statedCost(objectOf(reply.usage)));
   else readEnding(textOf(reply.status), reply, items, parts);
   return parts;
 }

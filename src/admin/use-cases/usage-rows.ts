@@ -1,5 +1,5 @@
 import { MICROCREDITS } from '../../core/money/credits.ts';
-import { type Decimal, parseDecimal, plainText } from '../../core/money/decimal.ts';
+import { parseDecimal, plainText, plus } from '../../core/money/decimal.ts';
 import { equalDecimals } from '../../core/money/usd.ts';
 
 /** A group of a usage report, as JSON has it. */
@@ -85,8 +85,5 @@ const creditsText = ({ credits }: PrintedGroup): string =>
 /** Adds exact decimals; null if one of them is unknown. */
 function plusText(one: string | null, other: string | null): string | null {
   const [a, b] = [one, other].map((text) => (text === null ? null : parseDecimal(text)));
-  if (!a || !b) return null;
-  const scale = Math.max(a.scale, b.scale);
-  const digits = ({ digits, scale: own }: Decimal) => digits * 10n ** BigInt(scale - own);
-  return plainText({ digits: digits(a) + digits(b), scale });
+  return a && b ? plainText(plus(a, b)) : null;
 }

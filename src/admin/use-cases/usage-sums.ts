@@ -6,10 +6,10 @@ import { type Grouping, isLabel, labelOf } from './report/grouping.ts';
 
 /**
  * Tokens of each unit, where `input` and `output` are all of their side, and money of charges, in microcredits. `charged` is after refunds. `overrun` was billed by providers beyond holds and is the
- * operator's loss.
+ * operator's loss. `stated` is the cost that answers state, and `matched` the cost of the same attempts at our prices.
  */
 const NO_TOKENS = Object.fromEntries(TOKEN_UNITS.map((unit) => [unit, 0])) as Record<TokenUnit, number>;
-export const NO_FIGURES = { charges: 0, ...NO_TOKENS, charged: 0, overrun: 0 };
+export const NO_FIGURES = { charges: 0, ...NO_TOKENS, charged: 0, overrun: 0, stated: 0, matched: 0 };
 export type UsageFigures = Readonly<typeof NO_FIGURES>;
 const FIGURES = Object.keys(NO_FIGURES) as readonly (keyof UsageFigures)[];
 
@@ -29,7 +29,8 @@ export function spendingOf(entry: MoneyEntry): Spending | null {
   if (isBalanceOnly(entry)) return null;
   const [charges, charged, overrun] = entry.kind === 'overrun' ? [0, 0, entry.amount] : [1, entry.amount, 0];
   const tokens = Object.fromEntries(TOKEN_UNITS.map((unit) => [unit, tokensOf(entry.bill, unit)])) as typeof NO_TOKENS;
-  return { ...entry, ...tokens, moment: momentOf(entry), charges, charged, overrun };
+  const { stated = 0, cost: matched = 0 } = entry.bill?.stated ?? {};
+  return { ...entry, ...tokens, moment: momentOf(entry), charges, charged, overrun, stated, matched };
 }
 
 /** The figures of a group. */

@@ -4,6 +4,7 @@ import { labelsOf } from '../../core/accounting/entry.ts';
 import { windowAt } from '../../core/accounting/window.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
+import type { StatedSums } from '../../core/money/stated-cost.ts';
 import { type Caller, roleOf } from '../../core/people/caller.ts';
 import { DAY_MS } from '../../core/time/clock.ts';
 import { usdCell } from '../../ledger/export/export.ts';
@@ -265,14 +266,21 @@ export function usageAnswer({ query, total, groups }: UsageReport, sight = FULL_
     timeZone,
     total,
     by: [...by],
-    groups: groups.map(({ names, charges, input, output, charged }) => ({
+    groups: groups.map(({ names, charges, input, output, charged, ...sums }) => ({
       group: groupOf(by, names, nameOf, sight),
       charges,
       input,
       output,
       charged,
+      statedCosts: statedCosts(sums, sight),
     })),
   };
+}
+
+/** The costs that providers state, for operators. Null if no answer of the group states a cost. */
+function statedCosts({ stated, matched }: StatedSums, { showsUpstream }: Sight) {
+  if (!showsUpstream || (stated === 0 && matched === 0)) return null;
+  return { stated, matched, difference: stated - matched };
 }
 
 /** The report as CSV for a spreadsheet, with a line for each group. */

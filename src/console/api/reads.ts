@@ -18,6 +18,7 @@ import type * as subjects from '../../admin/subjects.ts';
 import type * as teams from '../../admin/teams.ts';
 import type * as traffic from '../../admin/traffic.ts';
 import type * as trail from '../../admin/trail.ts';
+import type * as usage from '../../admin/usage.ts';
 import type * as users from '../../admin/users.ts';
 import type { WalletStatus } from '../../admin/wallets.ts';
 import type * as models from '../../http/schemas/models.ts';
@@ -54,6 +55,7 @@ interface ReadSchemas {
   '/admin/traffic': typeof traffic.Traffic;
   '/admin/trail': typeof trail.KeyTrail;
   '/admin/trail/verify': typeof trail.TrailReport;
+  '/admin/usage': typeof usage.AdminUsage;
   '/admin/users': typeof users.UserList;
   [user: `/admin/users/${string}`]: typeof users.UserStatus;
   [wallet: `/admin/wallets/${string}`]: typeof WalletStatus;

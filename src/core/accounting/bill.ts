@@ -1,4 +1,5 @@
 import { isObject, parseJson } from '../json/object.ts';
+import type { Microcredits } from '../money/credits.ts';
 import { lineFor, type Price, type PriceLine, rateOf } from '../money/price.ts';
 import { type Amounts, unitOf } from '../money/units.ts';
 import type { Usage } from '../money/usage.ts';
@@ -18,6 +19,14 @@ export interface Bill {
   readonly tier: string | null;
   /** The moment that decided the price, ms since 1970; null for a price that does not change with time. */
   readonly pricedAt: number | null;
+  /** Absent if the answer stated no cost. */
+  readonly stated?: StatedCost;
+}
+
+/** The cost that a provider states in an answer, beside the cost of the same attempt at our price. */
+export interface StatedCost {
+  readonly stated: Microcredits;
+  readonly cost: Microcredits;
 }
 
 /** One line of a bill: an amount of a unit at a rate. Divide the rate by the price's divisor to get microcredits. */
@@ -34,7 +43,8 @@ export interface BillLine {
  * `{"input":1204,"output":20,"units":{"cached_input":300},"rates":{"input":2500,"output":10000,"cached_input":250},"over":0,"divisor":10}`.
  * `input` and `output` are all tokens of their side. `reasoning` and `units` are left out if there are none, and the rates and what follows
  * if the price is unknown. A bill at the price of a service tier ends with its `tier`, and a bill at a price that changes with time with
- * the moment `at` that decided it. Create a writer once for each price, because it keeps the texts of bills that have only input and output.
+ * the moment `at` that decided it. If the answer states its cost, `"stated":1200,"cost":1204` follow. Create a writer once for each price,
+ * because it keeps the texts of bills that have only input and output.
  */
 export class BillWriter {
   readonly #price: Price | null;
@@ -46,10 +56,16 @@ export class BillWriter {
     if (price) for (const line of price.lines) this.#plainEnds.set(line, endOf(line, price, {}));
   }
 
-  /** @param pricedAt the moment that decided the price, ms since 1970; absent for a price that does not change with time */
-  text(usage: Usage, pricedAt?: number): string {
+  /**
+   * @param pricedAt the moment that decided the price, ms since 1970; absent for a price that does not change with time
+   * @param stated absent if the answer states no cost
+   */
+  text(usage: Usage, pricedAt?: number, stated?: StatedCost): string {
     const text = this.#text(usage);
-    return pricedAt === undefined ? text : `${text.slice(0, -1)},"at":${Math.round(pricedAt)}}`;
+    if (pricedAt === undefined && stated === undefined) return text;
+    const moment = pricedAt === undefined ? '' : `,"at":${Math.round(pricedAt)}`;
+    const compared = stated === undefined ? '' : `,"stated":${stated.stated},"cost":${stated.cost}`;
+    return `${text.slice(0, -1)}${moment}${compared}}`;
   }
 
   #text(usage: Usage): string {
@@ -57,6 +73,11 @@ export class BillWriter {
     const end = units === undefined ? this.#plainEnd(inputTokens) : this.#endWith(units, inputTokens);
     if (reasoningTokens === 0) return `{"input":${inputTokens},"output":${outputTokens}${end}`;
     return `{"input":${inputTokens},"output":${outputTokens},"reasoning":${reasoningTokens}${end}`;
+  }
+
+  /** Writes a bill with the cost that the provider states. */
+  textWithStated(usage: Usage, { stated, cost }: StatedCost): string {
+    return `${this.text(usage).slice(0, -1)},"stated":${stated},"cost":${cost}}`;
   }
 
   #plainEnd(inputTokens: number): string {
@@ -86,12 +107,13 @@ export function readBill(text: string | null): Bill | null {
   const value = text === null ? null : parseJson(text);
   if (!isObject(value)) return null;
   const { input, output, reasoning = 0, units = {}, rates = null, over = null, divisor = null } = value;
-  const { tier = null, at = null } = value;
+  const { tier = null, at = null, stated, cost } = value;
   if (!isCount(input) || !isCount(output) || !isCount(reasoning) || !isAmounts(units)) return null;
   if (!(rates === null || isAmounts(rates)) || !isCountOrNull(over) || !isCountOrNull(divisor)) return null;
   if (!(tier === null || typeof tier === 'string') || !isCountOrNull(at)) return null;
   const lines = linesOf({ input, output }, units, rates);
-  return { input, output, reasoning, lines, over, divisor, tier, pricedAt: at };
+  const bill = { input, output, reasoning, lines, over, divisor, tier, pricedAt: at };
+  return isCount(stated) && isCount(cost) ? { ...bill, stated: { stated, cost } } : bill;
 }
 
 function linesOf(sides: Pick<Bill, 'input' | 'output'>, units: Amounts, rates: Amounts | null): readonly BillLine[] {

@@ -20,6 +20,8 @@ export interface EntryLine {
   readonly cost: Microcredits;
   /** The moment that decided the price, ms since 1970; absent for a price that does not change with time. */
   readonly pricedAt?: number;
+  /** The cost that the upstream states in its answer, which is compared with `cost`; absent if it states none. */
+  readonly stated?: Microcredits | undefined;
   /**
    * A usage report of the upstream that cannot be true. If the upstream's usage cannot be true, Signalbox counts the tokens itself and
    * raises an alarm. `impossible` is null or absent if the upstream reported no such usage.

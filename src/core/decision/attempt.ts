@@ -135,6 +135,36 @@ export const ATTEMPT = {
       ),
     ),
   ),
+  credits_stated: f.stored(
+    16,
+    f.as(
+      'stated',
+      f.orAbsent(
+        null,
+        f.orNull(
+          f.credits(
+            'The cost that the provider states in its answer, which never changes the charge; null if it states none, for callers who may not read it, and in old records.',
+            0.0124,
+          ),
+        ),
+      ),
+    ),
+  ),
+  credits_at_price: f.stored(
+    17,
+    f.as(
+      'atPrice',
+      f.orAbsent(
+        null,
+        f.orNull(
+          f.credits(
+            'The cost of the same usage at the price of the policy; null without `credits_stated`, and if no usage is known.',
+            0.0125,
+          ),
+        ),
+      ),
+    ),
+  ),
 };
 export interface AttemptRecord extends f.ObjectValue<typeof ATTEMPT> {}
 export const Attempt = f.viewRow<AttemptRecord>()(ATTEMPT);

@@ -43,5 +43,12 @@ export function roundUp(decimal: Decimal, decimals: number): Decimal {
   return { digits: (digits + unit - 1n) / unit, scale: decimals };
 }
 
+/** Adds two decimals exactly. */
+export function plus(one: Decimal, other: Decimal): Decimal {
+  const scale = Math.max(one.scale, other.scale);
+  const at = ({ digits, scale: own }: Decimal) => digits * 10n ** BigInt(scale - own);
+  return { digits: at(one) + at(other), scale };
+}
+
 /** Multiplies a decimal by a whole number. */
 export const times = ({ digits, scale }: Decimal, factor: bigint): Decimal => ({ digits: digits * factor, scale });

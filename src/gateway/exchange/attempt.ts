@@ -3,7 +3,9 @@ import type { ProviderCall } from '../../contract/provider.ts';
 import type { AttemptRecord, SpreadRecord } from '../../core/decision/attempt.ts';
 import { isConversation } from '../../core/kinds/operations.ts';
 import { type AbortBilling, abortBillingOf } from '../../core/money/abort-billing.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
 import { lineFor, rateOf, undividedUnit } from '../../core/money/price.ts';
+import { statedCredits } from '../../core/money/stated-cost.ts';
 import { figureOf, type Usage } from '../../core/money/usage.ts';
 import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { CallTrace } from '../../host/telemetry/trace.ts';
@@ -78,6 +80,8 @@ export class Attempt {
   readonly fitted: EndpointCall;
   /** The output tokens that are paid for, of all choices. */
   outputPaid: number;
+  /** The cost that the answer states, known once the attempt has a record; undefined if it states none. */
+  stated: Microcredits | undefined = undefined;
   readonly #runnable: RunnableRequest;
   readonly #spread: SpreadRecord | undefined;
   readonly #reporter: AttemptReporter;
@@ -447,7 +451,13 @@ export class Attempt {
       spread: this.#spread,
     };
     if (this.#trace && this.#runnable.context.trace?.isSampled) this.#endTrace(this.#trace, record, usage);
-    return record;
+    return this.meter.statedUsd === null ? record : this.#withStated(record, this.meter.statedUsd);
+  }
+
+  /** Adds the cost that the answer states. A cost that cannot be true is ignored. */
+  #withStated(record: AttemptRecord, usd: string): AttemptRecord {
+    this.stated = statedCredits(usd, this.#runnable.runtime.snapshot.usdPerCredit) ?? undefined;
+    return this.stated === undefined ? record : { ...record, stated: this.stated };
   }
 
   #endTrace(trace: CallTrace, attempt: AttemptRecord, usage: Usage | null): void {

@@ -1,4 +1,5 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
+import type { EntryLine } from '../../core/accounting/entry.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { AttemptRecord, SpreadRecord } from '../../core/decision/attempt.ts';
 import type { Decision, InsteadOf, RankedModel } from '../../core/decision/decision.ts';
@@ -351,10 +352,18 @@ export class Attempts {
   async #charge({ running, measured }: Pick<EndedAnswer, 'running' | 'measured'>): Promise<void> {
     const at = this.records.length - 1;
     this.#runnable.context.exchange.addFailedUsage(measured.usage);
-    const charged = await this.#owner.funded.hold.post(entryLine(running, measured, this.#now));
+    const line = entryLine(running, measured, this.#now);
+    this.noteStated(line);
+    const charged = await this.#owner.funded.hold.post(line);
     if (charged === 0) return;
     this.areBilled = true;
     this.records[at] = { ...this.records[at]!, charged };
+  }
+
+  /** Notes the cost of the last attempt at the policy's price, if its answer states a cost. */
+  noteStated({ stated, cost }: EntryLine): void {
+    if (stated === undefined) return;
+    this.records.push({ ...this.records.pop()!, atPrice: cost });
   }
 
   /** Ends and pays for a complete answer that the caller does not get. */

@@ -1,6 +1,7 @@
 import type { EntryLine, Tariff } from '../../core/accounting/entry.ts';
 import { priceText } from '../../core/accounting/stored-price.ts';
 import { type BilledPrice, billedPrice, tierPrice } from '../../core/money/billed-price.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
 import { costOf, type Price } from '../../core/money/price.ts';
 import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { MeasuredUsage } from './meter.ts';
@@ -31,11 +32,13 @@ interface ChargedAttempt {
   readonly tookMs: number;
   /** The service tier that the request asked for; null for the default tier. */
   readonly askedTier: string | null;
+  /** The cost that the answer states; undefined if it states none. */
+  readonly stated: Microcredits | undefined;
 }
 
 /** Makes the ledger entry of an attempt. @param now ms since 1970 */
 export function entryLine(attempt: ChargedAttempt, measured: MeasuredUsage, now: () => number): EntryLine {
-  const { model, endpoint } = attempt;
+  const { model, endpoint, stated } = attempt;
   const { usage, estimated, impossible = null } = measured;
   const { price, pricedAt } = priceOf(attempt, measured, now);
   return {
@@ -44,6 +47,7 @@ export function entryLine(attempt: ChargedAttempt, measured: MeasuredUsage, now:
     estimated,
     impossible,
     cost: costOf(price, usage),
+    stated,
     ...(pricedAt !== undefined && { pricedAt }),
   };
 }

@@ -20,6 +20,8 @@ export class Meter {
   reported: Usage | null = null;
   /** A later report with impossible figures, which is ignored. */
   impossible: Usage | null = null;
+  /** The cost of the answer that the upstream stated last, in USD as a text; null if it stated none. */
+  statedUsd: string | null = null;
   /** Whether content came after the report. A report of usage may have counted only the parts before the report. */
   isOutdated = false;
   /** When the first content part came, ms on the exchange's clock. */
@@ -73,6 +75,7 @@ export class Meter {
     this.#unmarked = parts;
     for (const part of parts) {
       if (part.type === 'usage') {
+        if (part.cost !== undefined) this.statedUsd = part.cost;
         if (isPlausible(part.usage)) {
           this.reported =
             this.#undivided === null ? part.usage : dividedUsage(part.usage, this.#undivided(part.usage.inputTokens));

@@ -68,7 +68,8 @@ export interface OpenAtEnd {
 }
 
 type Balances = ReturnType<AuditFunds['balances']>;
-type Sum = Record<'charges' | 'microcredits' | 'input' | 'output', number>;
+const SUMMED = ['charges', 'microcredits', 'input', 'output', 'stated', 'matched'] as const;
+type Sum = Record<(typeof SUMMED)[number], number>;
 
 /** How many findings are kept. Further findings are only counted. */
 const FINDINGS_MAX = 10_000;
@@ -154,7 +155,7 @@ export class Audit {
     const key = `${row.quarter}/${row.account}/${row.tariff}`;
     const sum = this.#sums.get(key) ?? nothing();
     this.#sums.delete(key);
-    for (const figure of ['charges', 'microcredits', 'input', 'output'] as const) {
+    for (const figure of SUMMED) {
       if (row[figure] === sum[figure]) continue;
       this.#report(
         'wrong_spend',
@@ -304,7 +305,7 @@ export class Audit {
   }
 
   #count(row: AuditRow, reservation: number, draws: readonly AuditedFundRow[] = []): void {
-    const { seq, account, amount, tariff, input, output } = row;
+    const { seq, account, amount, tariff, input, output, stated } = row;
     const quarter = quarterOf(timeOfId(reservation));
     this.totals.charged += amount;
     this.#funds.count({ seq, account, quarter, amount, draws });
@@ -314,6 +315,8 @@ export class Audit {
     sum.charges++;
     sum.microcredits += amount;
     this.#charged += amount;
+    sum.stated += stated?.stated ?? 0;
+    sum.matched += stated?.cost ?? 0;
     sum.input += input ?? 0;
     sum.output += output ?? 0;
   }
@@ -368,7 +371,7 @@ export class Audit {
   }
 }
 
-const nothing = (): Sum => ({ charges: 0, microcredits: 0, input: 0, output: 0 });
+const nothing = (): Sum => ({ charges: 0, microcredits: 0, input: 0, output: 0, stated: 0, matched: 0 });
 
 function placeOf(key: string): string {
   const [quarter, account, tariff] = key.split('/');

@@ -123,12 +123,8 @@ function namesOf(funds: unknown): string | null {
   return names === '' ? null : names;
 }
 
-const spendOf = ({ input, output, quarter, account, tariff, charges, microcredits }: SpendRow): CopiedRow => ({
-  quarter,
-  account,
-  tariff,
-  charges,
-  microcredits,
+const spendOf = ({ input, output, ...row }: SpendRow): CopiedRow => ({
+  ...row,
   input_tokens: input,
   output_tokens: output,
 });

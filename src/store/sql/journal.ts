@@ -45,15 +45,15 @@ const SELECT_ROWS = sql(selectRows('j.funds'), {
  * and a page of these journal rows.
  */
 const SELECT_SPEND = sql(
-  `SELECT quarter, account, tariff, charges, microcredits, input_tokens AS input, output_tokens AS output
+  `SELECT quarter, account, tariff, charges, microcredits, input_tokens AS input, output_tokens AS output, stated, matched
     FROM spend WHERE (quarter, account, tariff) > (?, ?, ?) ORDER BY quarter, account, tariff LIMIT ?`,
   {
     inPostgres: `SELECT quarter, account, tariff, sum(charges) AS charges, sum(microcredits) AS microcredits,
-      sum(input_tokens) AS input, sum(output_tokens) AS output
+      sum(input_tokens) AS input, sum(output_tokens) AS output, sum(stated) AS stated, sum(matched) AS matched
     FROM (
       (SELECT * FROM spend WHERE (quarter, account, tariff) > (?1, ?2, ?3) ORDER BY quarter, account, tariff LIMIT ?4)
       UNION ALL
-      (SELECT quarter, account, tariff, count(*), sum(microcredits), sum(input_tokens), sum(output_tokens) FROM unfolded
+      (SELECT quarter, account, tariff, count(*), sum(microcredits), sum(input_tokens), sum(output_tokens), sum(stated), sum(matched) FROM unfolded
         WHERE (quarter, account, tariff) > (?1, ?2, ?3) GROUP BY quarter, account, tariff ORDER BY quarter, account, tariff LIMIT ?4)
     ) AS parts
     GROUP BY quarter, account, tariff ORDER BY quarter, account, tariff LIMIT ?4`,
@@ -110,14 +110,14 @@ interface MoneyRow extends Omit<MoneyEntry, 'labels' | 'estimated' | 'outcome' |
 }
 
 /** A row whose bill is still a text. */
-type Stored<Row> = Omit<Row, 'bill' | 'input' | 'output'> & { readonly bill: string | null };
+type Stored<Row> = Omit<Row, 'bill' | 'input' | 'output' | 'stated'> & { readonly bill: string | null };
 
 const withBill = <Row extends { readonly bill: string | null }>(row: Row) => ({ ...row, bill: readBill(row.bill) });
 
 /** Replaces the bill of a row by its tokens, which are null for a row without a bill. */
 export function withTokens<Row extends { readonly bill: string | null }>({ bill: text, ...row }: Row) {
   const bill = readBill(text);
-  return { ...row, input: bill?.input ?? null, output: bill?.output ?? null };
+  return { ...row, input: bill?.input ?? null, output: bill?.output ?? null, stated: bill?.stated };
 }
 
 async function* mapped<From, To>(rows: RowPages<From>, map: (row: From) => To): RowPages<To> {

@@ -49,11 +49,16 @@ export function ownersSearch(owners: readonly EntryOwner[]): OwnersSearch {
   return { column: null, ids: [], selects: () => true };
 }
 
-const SUMS = ['charges', 'microcredits', 'input', 'output'].map((name) => `sum(s.${name}) AS ${name}`).join(', ');
+const SUMS = ['charges', 'microcredits', 'input', 'output', 'stated', 'matched']
+  .map((name) => `sum(s.${name}) AS ${name}`)
+  .join(', ');
 const OWNERS = 'a.key_id AS "keyId", a.labels, a.team_id AS team, a.user_id AS "user"';
 /** Grouping without selectors, sessions and agents is much faster, because there are far more runs of agents than keys. */
 const FORMS = {
-  withRuns: [`${OWNERS}, a.selector, a.session, a.agent, s.charges, s.microcredits, s.input, s.output`, ''],
+  withRuns: [
+    `${OWNERS}, a.selector, a.session, a.agent, s.charges, s.microcredits, s.input, s.output, s.stated, s.matched`,
+    '',
+  ],
   plain: [
     `${OWNERS}, '' AS selector, NULL AS session, NULL AS agent, ${SUMS}`,
     'GROUP BY a.key_id, a.labels, a.team_id, a.user_id, t.model, t.provider',
@@ -74,7 +79,7 @@ export function usageSearch(table: string, filter: UsageFilter): UsageSearch {
   const owned = isOfAll ? '' : ` AND s.account = a.id AND ${condition}`;
   const text = `SELECT ${columns}, t.model, t.provider FROM (
       SELECT s.account, s.tariff, sum(s.charges) AS charges, sum(s.microcredits) AS microcredits, sum(s.input_tokens) AS input,
-          sum(s.output_tokens) AS output
+          sum(s.output_tokens) AS output, sum(s.stated) AS stated, sum(s.matched) AS matched
         FROM ${tables} WHERE s.quarter >= ?1 AND s.quarter < ?2${owned} GROUP BY s.account, s.tariff
     ) AS s CROSS JOIN accounts AS a LEFT JOIN tariffs AS t ON t.id = s.tariff WHERE a.id = s.account ${groups}`;
   const [first, end] = [quarterOf(filter.from), quarterOf(filter.to + QUARTER_MS - 1)];

@@ -17,6 +17,7 @@ import {
   providerKey,
   rule,
   START,
+  statedReading,
 } from './support.ts';
 
 const { runs, seed, proved } = effort('alerts', 200, 5_000);
@@ -34,6 +35,7 @@ const RULES: readonly AlertRule[] = [
   rule({ on: 'key_refused' }, 'refused'),
   rule({ on: 'error_rate', above: 0.3, windowMs: 300_000 }, 'errors'),
   rule({ on: 'slow_answers', aboveMs: 3_000, windowMs: 300_000 }, 'slow'),
+  rule({ on: 'stated_cost_differs', above: 0.05, windowMs: 300_000 }, 'stated'),
 ];
 
 const share = fc.integer({ min: 0, max: 12 }).map((tenths) => tenths / 10);
@@ -75,6 +77,10 @@ const figures: fc.Arbitrary<Figures> = fc.record({
   ),
   errors: share.map((one) => Math.min(1, one)),
   slowMs: fc.constantFrom(1_000, 2_800, 4_000),
+  stated: fc.array(
+    share.map((one) => statedReading(1 + one / 10)),
+    { maxLength: 1 },
+  ),
   shares: fc.uniqueArray(
     fc.tuple(share, fc.constantFrom('k1', 'k2')).map(([one, id]) => keyShare(one, id)),
     { selector: ({ id }) => id, maxLength: 2 },
@@ -94,13 +100,14 @@ function aboutOf(subject: Readonly<Record<string, unknown>>): string {
 /** Rules about problems that begin and end. */
 const LASTING: ReadonlySet<string> = new Set([
   ...['provider_down', 'policy_refused', 'policy_split', 'cached_share', 'guard_failing', 'key_refused'],
-  ...['error_rate', 'slow_answers'],
+  ...['error_rate', 'slow_answers', 'stated_cost_differs'],
 ]);
 
 /** The subject of a mark that is closed without a message, in the form of the subject of an alert. */
 function staleSubject(id: string): readonly [rule: string, subject: Readonly<Record<string, unknown>>] {
   const [name = '', on, first, second]: string[] = JSON.parse(id);
   if (on === 'provider_down') return [name, { provider: first }];
+  if (on === 'stated_cost_differs') return [name, { provider: second }];
   if (on === 'key_refused') return [name, { provider: second }];
   return [name, on === 'guard_failing' ? { guard: second } : { key_id: second ? JSON.parse(id)[4] : undefined }];
 }

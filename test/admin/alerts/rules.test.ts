@@ -1,8 +1,22 @@
 import { describe, expect, test } from 'bun:test';
 import { FLAP_MS, GATHER_MS } from '../../../src/admin/alerts/rules.ts';
 import { CACHED_INPUT_MIN, CACHED_PROMPTS_MIN } from '../../../src/core/tables/alerts/cached-share.ts';
+import { STATED_MIN, type StatedReading } from '../../../src/core/tables/alerts/stated-cost.ts';
 
-import { budget, DAY_MS, END, guard, House, key, keyShare, provider, providerKey, rule, START } from './support.ts';
+import {
+  budget,
+  DAY_MS,
+  END,
+  guard,
+  House,
+  key,
+  keyShare,
+  provider,
+  providerKey,
+  rule,
+  START,
+  statedReading,
+} from './support.ts';
 
 const NOON = START + 12 * 3_600_000;
 
@@ -302,6 +316,24 @@ describe('what lasts', () => {
     ]);
     const { alerts, stale } = house.look({ shares: [] }, NOON + 3 * DAY_MS);
     expect([alerts, stale.map(({ mark }) => mark.state)]).toEqual([[], ['closed']]);
+  });
+
+  test('stated costs that differ from the prices are reported, in both directions, after enough attempts', () => {
+    const house = new House([rule({ on: 'stated_cost_differs', above: 0.05, windowMs: 3_600_000 })]);
+    const at = (factor: number, more: Partial<StatedReading> = {}) => ({ stated: [statedReading(factor, more)] });
+    expect(house.lines(at(1.2, { attempts: STATED_MIN - 1 }), NOON)).toEqual([]);
+    expect(house.lines(at(1.05), NOON)).toEqual([]);
+    expect(house.lines(at(0.5), NOON)).toEqual([
+      'alert: The answers of best at router stated costs of 0.0005 USD in the last 60 min, but the policy’s prices make 0.001 USD. They state 50 % less, above 5 %.',
+    ]);
+    expect(house.lines(at(1.045), NOON + DAY_MS)).toEqual([]);
+    expect(house.lines(at(1.04), NOON + DAY_MS)).toEqual([
+      'recovery: The costs that best at router states are like the policy’s prices again.',
+    ]);
+    const [alert] = house.look(at(1.5), NOON + 2 * DAY_MS).alerts;
+    expect(alert?.findings.map(({ subject }) => subject)).toEqual([
+      { model: 'best', provider: 'router', attempts: 20, stated_usd: '0.0015', own_usd: '0.001', share: 0.5 },
+    ]);
   });
 
   test('a key with few prompts or few tokens causes no alert', () => {

@@ -8,6 +8,7 @@ import type { AlertReadings, AlertTrigger } from '../../../src/core/tables/alert
 import type { ExpiringKey } from '../../../src/core/tables/alerts/key-expiry.ts';
 import type { ProviderKeyReading } from '../../../src/core/tables/alerts/key-refused.ts';
 import type { ProviderReading } from '../../../src/core/tables/alerts/provider-down.ts';
+import { STATED_MIN, type StatedReading } from '../../../src/core/tables/alerts/stated-cost.ts';
 import type { AlertMark } from '../../../src/store/alerts.ts';
 
 export const DAY_MS = 86_400_000;
@@ -62,6 +63,13 @@ export const providerKey = (more: Partial<ProviderKeyReading> = {}): ProviderKey
   ...more,
 });
 
+/** @param factor what the provider states, as a multiple of our cost */
+export const statedReading = (factor: number, more: Partial<StatedReading> = {}): StatedReading => {
+  const [stated, matched] = [Math.round(1_000_000 * factor), 1_000_000];
+  const sums = { stated, matched, statedUsd: `${stated / 1e9}`, matchedUsd: '0.001' };
+  return { model: 'best', provider: 'router', attempts: STATED_MIN, ...sums, ...more };
+};
+
 /** The values of `AlertReadings`, without its functions. */
 export interface Figures
   extends Partial<Pick<AlertReadings, 'providers' | 'providerKeys' | 'guards' | 'refusal' | 'split'>> {
@@ -69,6 +77,7 @@ export interface Figures
   readonly keys?: readonly ExpiringKey[];
   readonly cached?: readonly [input: number, cached: number];
   readonly shares?: readonly SubjectShare[];
+  readonly stated?: readonly StatedReading[];
   /** The share of 100 requests that ended with an error. */
   readonly errors?: number;
   readonly mostFrequent?: AnswersReading['mostFrequent'];
@@ -82,6 +91,7 @@ export const readings = ({
   keys = [],
   cached = [0, 0],
   shares = [],
+  stated = [],
   errors = 0,
   mostFrequent = null,
   slowMs = 0,
@@ -92,6 +102,7 @@ export const readings = ({
   keys: () => keys,
   tokensWithin: () => ({ input: cached[0], cached: cached[1], prompts: 1 }),
   sharesWithin: () => shares,
+  statedWithin: () => stated,
   answersWithin: () => ({ requests: 100, errors: 100 * errors, mostFrequent, answers: 100, slowMs, slowest }),
   providers: [],
   providerKeys: [],

@@ -37,7 +37,8 @@ export const balanceOf = (holder: string): FundRef => ({
 
 let ids = idAt(NOON);
 export const nextId = (): number => ++ids;
-export const entryOf = (cost: number): EntryLine => ({
+export const entryOf = (cost: number, stated?: number): EntryLine => ({
+  ...(stated !== undefined && { stated }),
   ...{ tariff: TARIFF, usage: plainUsage(1, 1), estimated: false, cost },
 });
 const rest = { at, dimensions: DIMENSIONS, owner: 'one', expiresAt: NOON + 60_000, note: null };
@@ -390,6 +391,20 @@ export const BOOKS_CASES: Cases<BooksUnderTest> = {
     }
     await expect(applied(books, settleOf(nextId(), 1))).rejects.toBeInstanceOf(RangeError);
     expect(books.open()).toEqual({ count: 0, held: 0 });
+  },
+  'costs that answers state are summed beside the costs of the same attempts, also beyond the hold': async ({
+    books,
+  }) => {
+    const id = nextId();
+    const most = Number.MAX_SAFE_INTEGER;
+    await applied(books, holdOf(id, [], 60));
+    await applied(books, { kind: 'post', id, step: 1, at, entry: entryOf(10, 7), most });
+    await applied(books, { kind: 'post', id, step: 2, at, entry: entryOf(5), most });
+    expect(await applied(books, { kind: 'settle', id, at, entry: entryOf(70, 90), most })).toEqual(charged(60, 25));
+    const used = await books.usage({ keyId: 'key', from: NOON, to: NOON + 900_000 });
+    const sums = (member: 'charges' | 'microcredits' | 'stated' | 'matched') =>
+      used.reduce((sum, one) => sum + one[member], 0);
+    expect([sums('charges'), sums('microcredits'), sums('stated'), sums('matched')]).toEqual([3, 60, 97, 80]);
   },
   'charges are grouped by their dimensions, which are an open list': async ({ books }) => {
     const id = nextId();

@@ -27,6 +27,7 @@ import {
 } from './spend.ts';
 import { SpendTable } from './spend-table.tsx';
 import { Spender } from './spender.tsx';
+import { StatedCosts } from './stated-costs.tsx';
 
 /** Spend in the selected range: its sum, its course, and its change by any dimension. */
 export function Usage({ by, reach }: { readonly by: SpendDimension; readonly reach: Reach }) {
@@ -50,6 +51,7 @@ export function Usage({ by, reach }: { readonly by: SpendDimension; readonly rea
           </Loaded>
         )}
       </section>
+      <StatedCosts reach={reach} />
       {open !== '' && (
         <Spender
           key={open}

@@ -43,21 +43,12 @@ export function Attempts({ outcome }: { readonly outcome: Outcome }) {
               id: 'result',
               head: 'Result',
               phone: 'fact',
-              cell: ({ failure, finish_reasons, request_id, status, message, after, credits_consumed: credits }) => (
+              cell: ({ failure, finish_reasons, request_id, status, message, ...attempt }) => (
                 <span title={request_id === null ? undefined : `The provider's ID of the request is ${request_id}`}>
                   <State tone={failure === null ? 'good' : 'bad'}>
                     {failure?.replaceAll('_', ' ') ?? (finish_reasons.filter(Boolean).join(', ') || 'answered')}
                   </State>
-                  {(after !== null || credits !== null) && (
-                    <span class="requests-failure small dim">
-                      {[
-                        after && `second attempt after ${after.replaceAll('_', ' ')}`,
-                        credits !== null && creditsText(credits),
-                      ]
-                        .filter(Boolean)
-                        .join(', ')}
-                    </span>
-                  )}
+                  {notesOf(attempt) !== '' && <span class="requests-failure small dim">{notesOf(attempt)}</span>}
                   {(status !== null || message) && (
                     <span class="requests-failure small dim">
                       <Coded text={[status, message].filter((part) => part !== null && part !== '').join(': ')} />
@@ -73,6 +64,20 @@ export function Attempts({ outcome }: { readonly outcome: Outcome }) {
       )}
     </>
   );
+}
+
+type Noted = Pick<Outcome['attempts'][number], 'after' | 'credits_consumed' | 'credits_stated' | 'credits_at_price'>;
+
+/** What an attempt followed, its own charge, and the cost that the provider stated, beside the cost at our price. */
+function notesOf({ after, credits_consumed, credits_stated, credits_at_price }: Noted): string {
+  const own = credits_at_price === null ? '' : `, ${creditsText(credits_at_price)} at your price`;
+  return [
+    after && `second attempt after ${after.replaceAll('_', ' ')}`,
+    credits_consumed !== null && creditsText(credits_consumed),
+    credits_stated !== null && `the provider states ${creditsText(credits_stated)}${own}`,
+  ]
+    .filter(Boolean)
+    .join(', ');
 }
 
 /** Returns null if the record lacks the start time of an attempt, because a timeline without start times would be invented. */

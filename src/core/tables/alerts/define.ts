@@ -52,7 +52,7 @@ interface StatedAlert<On extends string, Keys extends TProperties, Rule, Reading
   /** Whether a rule collects further subjects for some minutes after a message, because more are likely to follow. */
   readonly gathers?: true;
   /** The things that the server counts only while a rule is on this event; absent for none. */
-  readonly counts?: 'answers' | 'tokens';
+  readonly counts?: 'answers' | 'tokens' | 'stated';
   /** @param stated the keys of a rule, with their defaults */
   readonly read: (stated: Static<TObject<Keys>>) => Rule;
   /** Finds what the rule reports now. The server must have all readings that the definitions name. */

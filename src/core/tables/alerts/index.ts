@@ -10,6 +10,7 @@ import { policyRefused } from './policy-refused.ts';
 import { policySplit } from './policy-split.ts';
 import { providerDown } from './provider-down.ts';
 import { slowAnswers } from './slow-answers.ts';
+import { statedCostDiffers } from './stated-cost.ts';
 
 /** The events that rules of `alerts` can watch. */
 const DEFINITIONS = {
@@ -24,6 +25,7 @@ const DEFINITIONS = {
   [policySplit.on]: policySplit,
   [providerDown.on]: providerDown,
   [slowAnswers.on]: slowAnswers,
+  [statedCostDiffers.on]: statedCostDiffers,
 };
 
 type Definitions = typeof DEFINITIONS;

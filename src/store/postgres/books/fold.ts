@@ -14,17 +14,18 @@ const SELECT_THROUGH = `SELECT through, ${POSTGRES_NOW} - at < ${RECENT_MS} AS "
  */
 const FOLD = `WITH sums AS (
       SELECT quarter, account, tariff, count(*) AS charges, sum(microcredits) AS microcredits, sum(input_tokens) AS input_tokens,
-          sum(output_tokens) AS output_tokens
+          sum(output_tokens) AS output_tokens, sum(stated) AS stated, sum(matched) AS matched
         FROM unfolded WHERE seq <= $2 GROUP BY quarter, account, tariff
     ), moved AS (
       UPDATE folded SET through = $2, charged = folded.charged + coalesce((SELECT sum(s.microcredits) FROM sums AS s), 0), at = ${POSTGRES_NOW}
         WHERE folded.through = $1 RETURNING 1
     )
-    INSERT INTO spend (quarter, account, tariff, charges, microcredits, input_tokens, output_tokens)
+    INSERT INTO spend (quarter, account, tariff, charges, microcredits, input_tokens, output_tokens, stated, matched)
       SELECT s.* FROM sums AS s, moved ORDER BY s.quarter, s.account, s.tariff
     ON CONFLICT (quarter, account, tariff) DO UPDATE SET charges = spend.charges + excluded.charges,
       microcredits = spend.microcredits + excluded.microcredits, input_tokens = spend.input_tokens + excluded.input_tokens,
-      output_tokens = spend.output_tokens + excluded.output_tokens`;
+      output_tokens = spend.output_tokens + excluded.output_tokens, stated = spend.stated + excluded.stated,
+      matched = spend.matched + excluded.matched`;
 
 /**
  * Adds the charges of the journal to the stored sums (the table `spend`), up to the horizon of the journal. Any instance may call this

@@ -173,12 +173,13 @@ export class Wire {
     }
   }
 
-  #lineOf({ tariff, usage, estimated, cost, pricedAt }: EntryLine) {
+  #lineOf({ tariff, usage, estimated, cost, pricedAt, stated }: EntryLine) {
+    const compared = stated !== undefined && isCost(cost) ? { stated, cost } : undefined;
     return {
       // A cost of null makes the decide function charge everything that is left of the hold.
       cost: isCost(cost) ? cost : null,
       tariff: this.#names.tariffs.find(tariff),
-      bill: this.#billsOf(tariff).text(isPlausible(usage) ? usage : NO_USAGE, pricedAt),
+      bill: this.#billsOf(tariff).text(isPlausible(usage) ? usage : NO_USAGE, pricedAt, compared),
       estimated,
     };
   }

@@ -5,6 +5,7 @@ import DECIDE from '../books/decide.sql' with { type: 'text' };
 import NAMES from '../books/names.sql' with { type: 'text' };
 import OTHERS from '../books/others.sql' with { type: 'text' };
 import RECALL from '../books/recall.sql' with { type: 'text' };
+import STATED from '../books/stated.sql' with { type: 'text' };
 import LEDGER from '../books/tables.sql' with { type: 'text' };
 import type { Schema } from '../migrate.ts';
 import PARTITION from '../partitions.sql' with { type: 'text' };
@@ -104,4 +105,5 @@ export const SCHEMA: Schema = {
     serves: BASELINE,
   },
   31: { sql: byBytes(BILLS), serves: 31 },
+  32: { sql: byBytes(STATED), serves: 32 },
 };

@@ -7,10 +7,12 @@ import type { Journal } from './journal.ts';
 import type { BookedReservation, Reservations } from './reservations.ts';
 import type { StateRow } from './tables.ts';
 
-const ADD_SPEND = sql(`INSERT INTO spend (quarter, account, tariff, charges, microcredits, input_tokens, output_tokens)
-    VALUES (?, ?, ?, ?, ?, ?, ?)
+const ADD_SPEND =
+  sql(`INSERT INTO spend (quarter, account, tariff, charges, microcredits, input_tokens, output_tokens, stated, matched)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET charges = charges + excluded.charges, microcredits = microcredits + excluded.microcredits,
-      input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens`);
+      input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens,
+      stated = stated + excluded.stated, matched = matched + excluded.matched`);
 const PUT_BALANCE = sql(`INSERT INTO balances (key_id, granted, spent) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET granted = excluded.granted, spent = excluded.spent`);
 /**
@@ -22,8 +24,18 @@ const PUT_COMING_BALANCE = sql(`INSERT INTO balances (key_id, granted, spent)
     ON CONFLICT DO UPDATE SET granted = excluded.granted, spent = excluded.spent`);
 const PUT_CHECKPOINT = sql('UPDATE checkpoint SET through = ?, open = ?, charged = charged + ?');
 
-const addSpend = ({ quarter, account, tariff, charges, microcredits, input, output }: SpendRow): SqlWrite =>
-  write(ADD_SPEND, quarter, account, tariff, charges, microcredits, input, output);
+const addSpend = ({
+  quarter,
+  account,
+  tariff,
+  charges,
+  microcredits,
+  input,
+  output,
+  stated,
+  matched,
+}: SpendRow): SqlWrite =>
+  write(ADD_SPEND, quarter, account, tariff, charges, microcredits, input, output, stated, matched);
 
 const putBalance = ({ keyId, granted, spent }: BalanceRow): SqlWrite => write(PUT_BALANCE, keyId, granted, spent);
 

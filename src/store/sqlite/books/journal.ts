@@ -1,5 +1,6 @@
 import { BillWriter } from '../../../core/accounting/bill.ts';
 import type { EntryLine, Tariff } from '../../../core/accounting/entry.ts';
+import { isCost } from '../../../core/accounting/held-sum.ts';
 import { readPrice } from '../../../core/accounting/stored-price.ts';
 import type { Microcredits } from '../../../core/money/credits.ts';
 import { isPlausible, plainUsage } from '../../../core/money/usage.ts';
@@ -136,7 +137,7 @@ export class Journal {
     { id, account, funds }: BookedReservation,
     step: number | null,
     { charged, excess }: { readonly charged: Microcredits; readonly excess: Microcredits },
-    { tariff, usage, estimated, pricedAt }: EntryLine,
+    { tariff, usage, estimated, pricedAt, cost, stated }: EntryLine,
     at: number,
     into: Write[],
   ): void {
@@ -145,7 +146,9 @@ export class Journal {
     const { inputTokens: input, outputTokens: output } = figures;
     const isEstimated = estimated ? 1 : 0;
     this.sums.add(account, { reservation: id, tariff: number, microcredits: charged, input, output }, funds);
-    const bill = bills.text(figures, pricedAt);
+    const compared = stated !== undefined && isCost(cost) ? { stated, cost } : undefined;
+    if (compared !== undefined) this.sums.addStated(account, compared);
+    const bill = bills.text(figures, pricedAt, compared);
     // Most attempts are settlements, so their statement binds one value less.
     into.push(
       step === null

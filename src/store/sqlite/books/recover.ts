@@ -72,9 +72,11 @@ interface FoldedState extends JournalState {
 function folding({ open, balances, holderOf }: FoldedState, sums: Sums): (row: RecoveredRow) => void {
   const spenders = new Map<number, Spender>();
   const balanceOf = (holder: string) => balances.getOrInsertComputed(holder, () => ({ granted: 0, spent: 0 }));
-  const charge = ({ account, tariff, amount, input, output }: JournalRow, reservation: number) => {
+  const charge = ({ account, tariff, amount, input, output, stated }: JournalRow, reservation: number) => {
     const figures = { tariff: tariff ?? 0, microcredits: amount, input: input ?? 0, output: output ?? 0 };
-    sums.add(spenders.getOrInsertComputed(account, unknownSpender), { reservation, ...figures }, []);
+    const spender = spenders.getOrInsertComputed(account, unknownSpender);
+    sums.add(spender, { reservation, ...figures }, []);
+    if (stated) sums.addStated(spender, stated);
   };
   /** The charge spends from the balance that the reservation drew on, regardless of the account that made the request. */
   const draw = (funds: string | null, amount: Microcredits) => {

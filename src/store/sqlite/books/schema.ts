@@ -180,5 +180,8 @@ export const ledgerMigrations: Migrations = {
           a.user_id, CASE WHEN j.kind = 'reserve' THEN j.note END AS agent_wallet, t.model, t.provider,
           t.upstream, t.price, j.bill ->> '$.input' AS input_tokens, j.bill ->> '$.output' AS output_tokens, j.bill, j.estimated, j.funds, CASE WHEN j.kind <> 'reserve' THEN j.note END AS note
         FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;`,
+    32: `-- The costs that answers state, and the costs of the same attempts at our prices: \`stated\` and \`cost\` of their bills.
+    ALTER TABLE spend ADD COLUMN stated INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE spend ADD COLUMN matched INTEGER NOT NULL DEFAULT 0;`,
   },
 };

@@ -1,3 +1,4 @@
+import type { StatedCost } from '../../../core/accounting/bill.ts';
 import type { Dimensions } from '../../../core/accounting/entry.ts';
 import { quarterOf } from '../../../core/accounting/window.ts';
 import { timeOfId } from '../../../core/id.ts';
@@ -12,6 +13,8 @@ export interface Sum extends Pick<SpendRow, 'quarter' | 'account' | 'tariff'> {
   microcredits: Microcredits;
   input: number;
   output: number;
+  stated: Microcredits;
+  matched: Microcredits;
   /** Whether the sum was handed over to be written. Charges that come later go into a new sum. */
   taken: boolean;
 }
@@ -63,6 +66,12 @@ export class Sums {
     sum.output += output;
   }
 
+  /** Adds the cost that the answer of an account's last charge states. */
+  addStated({ sum }: Spender, { stated, cost }: StatedCost): void {
+    sum!.stated += stated;
+    sum!.matched += cost;
+  }
+
   /** Hands over all sums and starts new sums. The caller must call `written` or `putBack` before the next call. */
   take(): readonly Sum[] {
     this.#taken = [...this.#fresh.values()];
@@ -81,17 +90,20 @@ export class Sums {
   putBack(): void {
     const sums = this.#taken;
     this.#taken = [];
-    for (const { quarter, account, dimensions, tariff, charges, microcredits, input, output } of sums) {
+    for (const one of sums) {
+      const { quarter, account, dimensions, tariff, charges, microcredits, input, output, stated, matched } = one;
       const sum = this.#sumOf(quarter, account, dimensions, tariff);
       sum.charges += charges;
       sum.microcredits += microcredits;
       sum.input += input;
       sum.output += output;
+      sum.stated += stated;
+      sum.matched += matched;
     }
   }
 
   #sumOf(quarter: number, account: number, dimensions: Dimensions, tariff: number): Sum {
-    const none = { charges: 0, microcredits: 0, input: 0, output: 0, taken: false };
+    const none = { charges: 0, microcredits: 0, input: 0, output: 0, stated: 0, matched: 0, taken: false };
     const key = `${quarter}/${account}/${tariff}`;
     return this.#fresh.getOrInsertComputed(key, () => ({ quarter, account, dimensions, tariff, ...none }));
   }

@@ -24,8 +24,8 @@ export async function readUsage(
 function unwritten(journal: Journal, first: number, end: number): EndpointCharges[] {
   return [...journal.sums]
     .filter(({ quarter }) => quarter >= first && quarter < end)
-    .map(({ dimensions, tariff, charges, microcredits, input, output }) => {
+    .map(({ dimensions, tariff, charges, microcredits, input, output, stated, matched }) => {
       const { model, provider } = journal.tariffOf(tariff) ?? { model: null, provider: null };
-      return { dimensions, model, provider, charges, microcredits, input, output };
+      return { dimensions, model, provider, charges, microcredits, input, output, stated, matched };
     });
 }

@@ -82,6 +82,8 @@ export class MemoryCharges {
         microcredits: amount,
         input: entry?.usage.inputTokens ?? 0,
         output: entry?.usage.outputTokens ?? 0,
+        stated: entry?.stated ?? 0,
+        matched: entry?.stated === undefined ? 0 : entry.cost,
       }));
   }
 
