@@ -94,7 +94,8 @@ const PERIOD = {
   service_tiers: Type.Optional(
     Type.Record(
       Type.String({ pattern: '^[a-z][a-z0-9_-]{0,31}$', expected: 'the name of a service tier' }),
-      RatesText,
+      // TypeBox fills in the defaults of a record's values only if the values have a default themselves.
+      { ...RatesText, default: {} },
       {
         examples: [{ flex: { input: 0.125, output: 1 }, priority: { input: 0.45, output: 3.6 } }],
         description:

@@ -20,6 +20,12 @@ const USAGE = { inputTokens: 7_001, outputTokens: 977, reasoningTokens: 0, units
 const costs = (text: string): readonly number[] =>
   loaded(text).models[0]!.endpoints.map(({ price }) => costOf(price, USAGE));
 
+test('the rates of a service tier need no list of `tiers`, like those of the price itself', () => {
+  const tiers = 'input: 1, output: 2, service_tiers: { flex: { input: 0.5, output: 1 } }';
+  const [endpoint] = loaded(policy('{}', tiers)).models[0]!.endpoints;
+  expect(costOf(endpoint!.price.tiers!.flex!, USAGE)).toBe(costOf(endpoint!.price, USAGE) / 2);
+});
+
 describe('the prices of a contract', () => {
   test('are the list prices of the provider less its discount, exactly', () => {
     const [listed, other, own] = costs(policy('{}'));
