@@ -36,7 +36,8 @@ describe('the figures of the shipped catalog', () => {
   }
 
   test('are there for every model, in every task, with facts that name their source', () => {
-    expect(Object.keys(facts.models).sort()).toEqual([...models].sort());
+    // Models that are no longer shipped may keep their facts, because the scales of the measures depend on them.
+    expect(Object.keys(facts.models)).toEqual(expect.arrayContaining([...models]));
     const named = new Set(Object.keys(facts.sources));
     const origins = models.flatMap((model) => {
       const { effort, reasoning = [], first_chunk_ms, tokens_per_second, calls = [] } = factsOf(facts, model);

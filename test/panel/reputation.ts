@@ -106,7 +106,6 @@ export const REPUTATION: Readonly<Record<string, Reputation>> = {
     [0.5, 500, 0.7],
     'contest maths; little knowledge; on Groq’s hardware',
   ),
-  'llama-3.3-70b': of([2, 2, 1, 1, 1, 2, 2, 1, 0], [1, 75, 0], 'of 2024; overtaken by small models'),
   'qwen3.8-max': of([4, 4, 4, 4, 4, 4, 4, 5, 4], [3, 40, 4], 'agents; thinks longest, slow'),
   'muse-spark-1.3': of([5, 5, 4, 4, 4, 4, 4, 4, 4], [2, 175, 2.5], 'high in the arena, few other scores; thinks much'),
 

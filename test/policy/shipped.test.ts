@@ -102,7 +102,7 @@ describe('the shipped policy', () => {
     const snapshot = snapshotOf(result);
     expect(result.diagnostics).toEqual([]);
     expect([...snapshot.providers.keys()].sort()).toEqual(SERVICES.map(({ name }) => name).sort());
-    expect(snapshot.models.length).toBe(30);
+    expect(snapshot.models.length).toBe(29);
   });
 
   for (const { name, variables } of SERVICES) {
