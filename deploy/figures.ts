@@ -1,8 +1,7 @@
 import { basename, join } from 'node:path';
 import { statedPrices } from '../src/admin/use-cases/catalog/price-edits.ts';
-import { DAY_MS } from '../src/core/time/clock.ts';
 import { reviewFigures } from '../src/policy/compile.ts';
-import { type FactsTable, loadFacts, sourceText } from '../src/policy/models/facts.ts';
+import { type FactsTable, isOldPrice, loadFacts, sourceText } from '../src/policy/models/facts.ts';
 import { Report } from '../src/policy/report/report.ts';
 import { parseFiles } from '../src/policy/runtime/parse-files.ts';
 import { readBundle } from '../src/policy/runtime/source.ts';
@@ -21,16 +20,13 @@ export async function staleFigures(root: string, day: string): Promise<readonly 
   return report.found.filter(({ code }) => code === 'stale-figure').map(({ message }) => message);
 }
 
-/** A release has no price that was last checked before more than so many days. */
-export const PRICE_DAYS_MAX = 60;
-
 /**
  * Lists the shipped prices that are too old for a release. A price with `basis: own` does not age.
  * @param root the folder of the sources
  * @param day such as `2026-11-28`
  */
 export async function oldPrices(root: string, day: string): Promise<readonly string[]> {
-  const isOld = (asOf: string) => Date.parse(day) - Date.parse(asOf) > PRICE_DAYS_MAX * DAY_MS;
+  const isOld = (asOf: string) => isOldPrice(asOf, day);
   const { files } = await readBundle(join(root, 'policies'));
   const stated = files.flatMap(({ path, text = '' }) =>
     statedPrices(text).flatMap(({ model, line, asOf, basis }) =>

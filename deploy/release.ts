@@ -11,10 +11,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { PRICE_DAYS_MAX } from '../src/policy/models/facts.ts';
 import { STALE_AFTER_DAYS } from '../src/policy/models/figures.ts';
 import { PROGRAMS } from './build.ts';
 import { pendingChanges, withRelease } from './changes.ts';
-import { oldPrices, PRICE_DAYS_MAX, staleFigures } from './figures.ts';
+import { oldPrices, staleFigures } from './figures.ts';
 import { originHere, RELEASE_VARIABLE, repositoryFields } from './package.ts';
 import { ROOT } from './program.ts';
 import { VERSION, versionOf } from './versions.ts';

@@ -78,10 +78,10 @@ describe('catalog update writes a list of models as a patch to review:', () => {
     );
     // The policy already uses this name for another model.
     expect(out).toMatch(
-      / {2}openai\/gpt-4\.1-mini:\n {4}provider: openai\n {4}upstream: gpt-4\.1-mini\n {4}price: \{ input: 0\.4, cached_input: 0\.1, output: 1\.6, as_of: [\d-]{10}, basis: aggregator \}\n {4}context_window: 1047576\n/,
+      / {2}openai\/gpt-4\.1-mini:\n {4}provider: openai\n {4}upstream: gpt-4\.1-mini\n {4}price:\n {6}input: 0\.4\n {6}cached_input: 0\.1\n {6}output: 1\.6\n {6}service_tiers: \{ priority: \{ input: 0\.7, cached_input: 0\.175, output: 2\.8 \} \}\n {6}as_of: [\d-]{10}\n {6}basis: aggregator\n {4}context_window: 1047576\n/,
     );
     // A name with a date still gets its figures. If the list also has the name without the date, it is not new.
-    expect(out).toContain('  gpt-4o-mini-2024-07-18:\n    provider: openai\n    price: { input: 0.15,');
+    expect(out).toContain('  gpt-4o-mini-2024-07-18:\n    provider: openai\n    price:\n      input: 0.15\n');
     expect(out).toContain('# - versions of other models in the list: gpt-4.1-mini-2025-04-14\n');
     expect(out).toContain('# - price: ft:gpt-4o:acme::1, gpt-nova-9\n');
     expect(out).toContain(

@@ -176,13 +176,13 @@ const ENV = {
 const NOW = Date.parse('2026-11-30T12:00:00Z');
 const folder = writePolicy({ 'policy.yaml': POLICY });
 const [clone, genai, litellm] = [at('models.dev'), at('package'), at('prices.json')];
-const FROM = ['--from', clone, '--from', `${genai}=2026-09-23`, '--from', `${litellm}=2026-11-20`];
+const FROM = ['--from', clone, '--from', `${genai}=2026-11-10`, '--from', `${litellm}=2026-11-20`];
 const run = (...args: string[]) => runHere(['catalog', 'update', '--policies', folder, ...args], ENV, '', () => NOW);
 
 beforeAll(() => {
   for (const [path, text] of Object.entries(CLONE)) write(join(clone, path), text);
   const git = (...args: string[]) => {
-    const env = { ...process.env, GIT_COMMITTER_DATE: '2026-03-04T23:30:00-05:00' };
+    const env = { ...process.env, GIT_COMMITTER_DATE: '2026-10-04T23:30:00-05:00' };
     const who = ['-c', 'user.name=t', '-c', 'user.email=t@example.com'];
     expect(Bun.spawnSync(['git', '-C', clone, ...who, ...args], { env }).exitCode).toBe(0);
   };
@@ -202,7 +202,7 @@ interface Body {
   readonly models: readonly (Readonly<Record<string, unknown>> & { readonly model: string })[];
   readonly table: {
     readonly added: readonly string[];
-    readonly ended: readonly { readonly model: string; readonly reason: string }[];
+    readonly left: readonly { readonly model: string; readonly reason: string }[];
   };
   readonly diff: string;
 }
@@ -218,8 +218,8 @@ describe('catalog update compares a policy with public lists:', () => {
     const { lists, models } = await bodyOf(...FROM);
     expect(lists.map((one) => [one.name, one.as_of])).toEqual([
       ['BerriAI/litellm', '2026-11-20'],
-      ['pydantic/genai-prices', '2026-09-23'],
-      ['anomalyco/models.dev', '2026-03-05'],
+      ['pydantic/genai-prices', '2026-11-10'],
+      ['anomalyco/models.dev', '2026-10-05'],
     ]);
     const [first] = models;
     expect(first).toMatchObject({
@@ -242,8 +242,6 @@ describe('catalog update compares a policy with public lists:', () => {
         { field: 'max_output', old: 8_000, new: 4_096 },
       ],
     });
-    // A scheduled price counts from its day, or two weeks earlier if it is higher.
-    expect(first?.scheduled).toEqual({ from: '2027-01-01', input: 8, output: 8 });
     expect(first?.disagreements).toContainEqual({
       field: 'price.input',
       values: {
@@ -269,7 +267,7 @@ describe('catalog update compares a policy with public lists:', () => {
   test('tiers that the newest list leaves out come from a list with the same price, and a model that ends is named with its day', async () => {
     const tiered = (await bodyOf(...FROM)).models.find(({ model }) => model === 'tiered');
     expect(tiered).toMatchObject({
-      ends: '2026-12-31',
+      ending: [{ provider: 'openai', upstream: 'nova-tiered', ends: '2026-12-31' }],
       changes: [
         { field: 'price.tiers.200000.input', old: null, new: 2 },
         { field: 'price.tiers.200000.output', old: null, new: 4 },
@@ -278,7 +276,7 @@ describe('catalog update compares a policy with public lists:', () => {
     });
   });
 
-  test('a price by hours counts at its highest; own prices, newer prices and unknown models stay', async () => {
+  test('own prices, newer prices and unknown models stay', async () => {
     const kept = new Map(
       (await bodyOf(...FROM)).models.map(({ model, kept: why, changes }) => [model, [why, changes]]),
     );
@@ -291,7 +289,7 @@ describe('catalog update compares a policy with public lists:', () => {
     const { code, out } = await run(...FROM);
     expect(code).toBe(2);
     expect(out).toMatch(/policy\.yaml:13 +a +price\.input +0\.5 +0\.6 +BerriAI\/litellm@/);
-    expect(out).toMatch(/tiered +2026-12-31/);
+    expect(out).toMatch(/tiered +openai +2026-12-31/);
     expect(out).toMatch(/openai +.*nova-new/);
     expect(out).toMatch(/secret +no list has the model/);
     expect(out).not.toContain('contract');
@@ -330,9 +328,10 @@ describe('catalog update writes a patch and applies nothing:', () => {
     const { models, sources, licence } = JSON.parse(readFileSync(join(out, 'facts.json'), 'utf8'));
     const names = Object.keys(models.openai).filter((name) => name.startsWith('nova'));
     expect(names).toEqual(['nova-a', 'nova-loud', 'nova-new', 'nova-rising', 'nova-tiered']);
-    // The price doubles on the next day, and a policy cannot state the day.
-    expect(models.openai['nova-rising'].price).toEqual({ input: 2, output: 4 });
-    expect(sources[models.openai['nova-rising'].source]).toMatchObject({ name: 'pydantic/genai-prices' });
+    expect(models.openai['nova-rising'].price).toEqual({
+      ...{ input: 1, output: 2, until: '2026-12-01' },
+      later: [{ input: 2, output: 4, tiers: [], hours: [] }],
+    });
     expect(models.openai['nova-a']).toMatchObject({
       price: { input: 0.6, cached_input: 0.06, cache_write_1h: 1.2, output: 2.4 },
       ...{ context_window: 90_000, max_output: 4_096, capabilities: ['tools'] },
@@ -345,7 +344,7 @@ describe('catalog update writes a patch and applies nothing:', () => {
     expect(models.openai['nova-loud'].capabilities).toEqual(['tools', 'json_schema', 'reasoning']);
     expect(sources[models.openai['nova-loud'].source]).toMatchObject({
       name: 'anomalyco/models.dev',
-      as_of: '2026-03-05',
+      as_of: '2026-10-05',
     });
     expect(models.openrouter['openai/heir']).toBeUndefined();
     expect(models.together['house/nova-hosted']).toBeUndefined();
@@ -356,16 +355,25 @@ describe('catalog update writes a patch and applies nothing:', () => {
     });
   });
 
-  test('a row gets the newest price and keeps its limits; a model that was shut down gets no new row', async () => {
+  test('a row gets the newest price and keeps its limits; a model that was shut down, or that no recent list has, leaves', async () => {
     const out = at('rows');
     const { table } = await bodyOf(...FROM, '--write', out);
     const { models } = JSON.parse(readFileSync(join(out, 'facts.json'), 'utf8'));
     expect(models.openai['gpt-4o-mini']).toMatchObject({ price: { input: 0.2, output: 0.8 }, context_window: 128_000 });
-    expect(models.openai['gpt-4.1-nano']).toMatchObject({ price: { input: 0.1, output: 0.4 } });
-    expect(table.ended).toContainEqual({ model: 'openai/gpt-4.1-nano', reason: 'shut down on 2026-10-23' });
     expect(models.openai['nova-gone']).toBeUndefined();
     expect(table.added).toContain('openai/nova-new');
     expect(table.added).not.toContain('openai/nova-new-2026-11-01');
+
+    // Two months after the lists of the table, only the models of a newer list are left.
+    const newer = write(at('newer.json'), JSON.stringify({ 'gpt-4o': chat('openai', 2e-6, 8e-6) }));
+    const args = ['--policies', folder, '--from', `${newer}=2027-03-01`, '--write', at('later'), '--json'];
+    const later = await runHere(['catalog', 'update', ...args], ENV, '', () => Date.parse('2027-03-02'));
+    const reason = 'no list of the last 60 days has it';
+    expect(JSON.parse(later.out).table.left).toContainEqual({ model: 'openai/gpt-4o-2024-08-06', reason });
+    const left = JSON.parse(readFileSync(at('later', 'facts.json'), 'utf8'));
+    expect(Object.keys(left.models.openai)).toEqual(['gpt-4o']);
+    // Wildcards do not give them the price of another version.
+    expect(left.withheld.openai).toContain('gpt-4o-2024-08-06');
   });
 });
 

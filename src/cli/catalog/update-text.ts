@@ -1,13 +1,18 @@
 import type { LastWeek } from '../../admin/use-cases/catalog/last-week.ts';
-import { type CatalogUpdate, type ModelUpdate, OWN_PRICE } from '../../admin/use-cases/catalog/update.ts';
+import {
+  type CatalogUpdate,
+  type FigureChange,
+  type ModelUpdate,
+  OWN_PRICE,
+} from '../../admin/use-cases/catalog/update.ts';
 import { creditsText, plural } from '../../core/text/text.ts';
 import { visible } from '../../core/text/visible.ts';
 import { sourceText } from '../../policy/models/facts.ts';
 import { grid, paragraphs } from '../terminal.ts';
 
 /** Whether an operator has to act: a price differs, or the service ends the model. */
-export const isFinding = ({ changes, kept, endsSoon, deprecated }: ModelUpdate): boolean =>
-  (changes.length > 0 && kept === null) || endsSoon || deprecated;
+export const isFinding = ({ changes, kept, ending }: ModelUpdate): boolean =>
+  (changes.length > 0 && kept === null) || ending.length > 0;
 
 /** Writes the comparison as paragraphs and tables. */
 export function updateText(
@@ -27,18 +32,12 @@ export function updateText(
       terminal,
     ),
     section(
-      'Prices that will change',
-      ['price', 'model', 'from', 'input', 'output'],
-      models.flatMap(scheduledRows),
-      terminal,
-    ),
-    section(
       'Limits above those of the provider',
       ['price', 'model', 'field', 'policy', 'list'],
       models.flatMap(limitRows),
       terminal,
     ),
-    section('Models that end', ['price', 'model', 'end'], models.flatMap(endRows), terminal),
+    section('Models that end', ['price', 'model', 'provider', 'end'], models.flatMap(endRows), terminal),
     section('Lists disagree', ['price', 'model', 'field', 'values'], models.flatMap(disagreementRows), terminal),
     section('Not compared', ['price', 'model', 'reason'], models.flatMap(keptRows), terminal),
     section(
@@ -67,18 +66,19 @@ function section(
 const figure = (value: number | null): string => (value === null ? 'not stated' : String(value));
 
 const changeRows = ({ place, model, changes, source }: ModelUpdate) =>
-  changes.map((one) => [place, model, one.field, figure(one.old), figure(one.new), source ?? '']);
+  changes.filter(isShown).map((one) => [place, model, one.field, figure(one.old), figure(one.new), source ?? '']);
 
-const scheduledRows = ({ place, model, scheduled, kept }: ModelUpdate) =>
-  scheduled && kept !== OWN_PRICE
-    ? [[place, model, scheduled.from, figure(scheduled.input), figure(scheduled.output)]]
-    : [];
+/** Of hours, service tiers and later prices that the policy does not state, input and output are enough; JSON has all figures. */
+const isShown = ({ field, old }: FigureChange): boolean =>
+  old !== null ||
+  !/\b(?:hours|service_tiers|later)\./.test(field) ||
+  /^(?!.*\.tiers\.).*\.(?:input|output)$/.test(field);
 
 const limitRows = ({ place, model, limits }: ModelUpdate) =>
   limits.map((one) => [place, model, one.field, figure(one.old), figure(one.new)]);
 
-const endRows = ({ place, model, ends, endsSoon, deprecated }: ModelUpdate) =>
-  endsSoon || deprecated ? [[place, model, ends ?? 'deprecated, without a day']] : [];
+const endRows = ({ place, model, ending }: ModelUpdate) =>
+  ending.map(({ provider, ends }) => [place, model, provider, ends ?? 'deprecated, without a day']);
 
 const disagreementRows = ({ place, model, disagreements }: ModelUpdate) =>
   disagreements.map(({ field, values }) => [
@@ -91,11 +91,11 @@ const disagreementRows = ({ place, model, disagreements }: ModelUpdate) =>
 const keptRows = ({ place, model, kept }: ModelUpdate) =>
   kept === null || kept === OWN_PRICE ? [] : [[place, model, kept]];
 
-function tableText({ changes, added, ended, disagreements }: CatalogUpdate['table']): string {
+function tableText({ changes, added, left, disagreements }: CatalogUpdate['table']): string {
   const changed = new Set(changes.map(({ model }) => model)).size;
-  const counts = `${changed} changed prices, ${added.length} new, ${ended.length} of models that ended, ${disagreements} about which lists disagree.`;
-  const gone = ended.map(({ model, reason }) => `${model} (${reason})`).join(', ');
-  return `The table of public models: ${counts}${gone === '' ? '' : ` Ended: ${gone}.`}`;
+  const counts = `${changed} changed prices, ${added.length} new, ${left.length} that leave, ${disagreements} about which lists disagree.`;
+  const gone = left.map(({ model, reason }) => `${model} (${reason})`).join(', ');
+  return `The table of public models: ${counts}${gone === '' ? '' : ` They leave: ${gone}.`}`;
 }
 
 function weekText({ requests, charged, wouldCost, models }: LastWeek, terminal: boolean): string {
@@ -119,9 +119,9 @@ export function updateBody(
 ): object {
   return {
     lists: witnesses.map((one) => ({ name: one.name, revision: one.revision, as_of: one.asOf })),
-    models: models.map(({ asOf, endsSoon: _, ...one }) => ({ ...one, as_of: asOf })),
+    models: models.map(({ asOf, ...one }) => ({ ...one, as_of: asOf })),
     new_models: proposals.map(({ provider, added }) => ({ provider, models: added.map(({ id }) => id) })),
-    table: { changes: table.changes, added: table.added, ended: table.ended },
+    table: { changes: table.changes, added: table.added, left: table.left },
     last_week: week && {
       attempts: week.requests,
       charged_microcredits: week.charged,

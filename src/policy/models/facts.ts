@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { lazy } from '../../core/lazy.ts';
 import { SchemaCheck } from '../../core/schema/check.ts';
 import { together } from '../../core/text/text.ts';
+import { DAY_MS } from '../../core/time/clock.ts';
 import { ModelText } from '../schema/model.ts';
 import { PriceText } from '../schema/price-text.ts';
 import { SameModels } from './same-model.ts';
@@ -49,12 +50,20 @@ const FileText = Type.Object({
   /** The public lists that the prices come from, the newest first. */
   sources: Type.Array(SourceText, { minItems: 1 }),
   licence: Type.String(),
+  /** The copyright lines of further lists, which limits and capabilities come from. */
+  other_copyrights: Type.Optional(Type.Array(Type.String())),
   models: Rows,
-  /** Names that vendors move from model to model, with the figures of their source's date. */
-  moving: Type.Optional(Rows),
+  /** Names of models that the table no longer has, by preset, if another row looks like a version of them. */
+  withheld: Type.Optional(Type.Record(Type.String(), Type.Array(Type.String()))),
 });
 export type FactsFile = Static<typeof FileText>;
 export type FactsRow = Row;
+
+/** A price that was last checked more than so many days ago is too old for the table and for a release. */
+export const PRICE_DAYS_MAX = 60;
+/** @param today such as `2026-11-28` */
+export const isOldPrice = (asOf: string, today: string): boolean =>
+  Date.parse(today) - Date.parse(asOf) > PRICE_DAYS_MAX * DAY_MS;
 
 /** The public facts of a chat model: the keys of a model in a policy that others publish. */
 export interface ModelFacts
@@ -71,14 +80,13 @@ export const sourceText = ({ name, revision }: Pick<FactsFile['sources'][number]
 export class FactsTable {
   /** The content of the table's file. */
   readonly file: FactsFile;
-  readonly #moving: ReadonlyMap<string, ReadonlyMap<string, Row>>;
+  readonly #withheld: ReadonlyMap<string, ReadonlySet<string>>;
   readonly #providers: ReadonlyMap<string, { readonly rows: ReadonlyMap<string, Row>; readonly names: SameModels }>;
 
   constructor(file: FactsFile) {
     this.file = file;
-    const { models, moving = {} } = file;
-    const rowsIn = ([preset, rows]: [string, Record<string, Row>]) => [preset, new Map(Object.entries(rows))] as const;
-    this.#moving = new Map(Object.entries(moving).map(rowsIn));
+    const { models, withheld = {} } = file;
+    this.#withheld = new Map(Object.entries(withheld).map(([preset, names]) => [preset, new Set(names)]));
     const tableOf = (rows: Record<string, Row>) => ({
       rows: new Map(Object.entries(rows)),
       names: new SameModels(Object.keys(rows)),
@@ -93,7 +101,7 @@ export class FactsTable {
 
   /** Returns the list that the price of a model comes from, such as `BerriAI/litellm@8943af58`; `source` for an unknown model. */
   sourceOf(provider: string, id: string): string {
-    const row = this.#providers.get(provider)?.rows.get(id) ?? this.#moving.get(provider)?.get(id);
+    const row = this.#providers.get(provider)?.rows.get(id);
     const source = row && this.file.sources[row.source ?? 0];
     return source ? sourceText(source) : this.source;
   }
@@ -121,14 +129,6 @@ export class FactsTable {
     return this.#factsIn(this.#providers.get(provider)?.rows.get(id));
   }
 
-  /**
-   * Returns the facts, at the date of their source, of a name that its vendor moves from model to model; null for any other name. An operator has
-   * to check the price, because it may have changed since then.
-   */
-  ofMoving(provider: string, id: string): ModelFacts | null {
-    return this.#factsIn(this.#moving.get(provider)?.get(id));
-  }
-
   #factsIn(row: Row | undefined): ModelFacts | null {
     if (!row) return null;
     const { source: _, ...facts } = row;
@@ -145,10 +145,11 @@ export class FactsTable {
 
   /**
    * Returns the names of the rows that any spelling of a model may mean, according to `SameModels`. Several rows are versions of the model,
-   * and none of them is exactly the requested version.
+   * and none of them is exactly the requested version. A model that the table no longer has never gets the price of another row.
    * @param provider as in `of`
    */
   rowsOf(provider: string, id: string): readonly string[] {
+    if (this.#withheld.get(provider)?.has(id)) return [];
     return this.#providers.get(provider)?.names.namesOf(id) ?? [];
   }
 

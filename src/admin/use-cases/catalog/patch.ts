@@ -17,6 +17,7 @@ import {
   type PolicyModel,
   type ProposedModel,
   type ProposedPrice,
+  type ProposedValue,
 } from './propose.ts';
 
 const GUESSED_CONTEXT = 'a low guess, because the server does not state it';
@@ -106,14 +107,18 @@ function entryOf({ id, upstream, ...model }: ProposedModel, provider: string) {
   );
 }
 
+/** A figure or a day, which a policy has without quotes. */
+const EXACT = /^\d+(?:\.\d+)?$|^\d{4}-\d{2}-\d{2}$/;
+
 function priceOf(price: ProposedPrice): PolicyValue {
-  const figureOf = (key: string, value: ProposedPrice[string]): PolicyValue => {
-    if (typeof value !== 'string') return value.map((tier) => flow(figures(tier)));
-    return key === 'basis' ? value : exact(value);
-  };
-  const fields = Object.entries(price).map(([key, value]): Field => ({ key, value: figureOf(key, value) }));
-  return 'tiers' in price ? block(...fields) : { ...block(...fields), isFlow: true };
+  const fields = Object.entries(price).map(([key, value]): Field => ({ key, value: figureOf(value) }));
+  return { ...block(...fields), isFlow: Object.values(price).every((value) => typeof value === 'string') };
 }
 
-const figures = (tier: Readonly<Record<string, string>>): Record<string, PolicyValue> =>
-  Object.fromEntries(Object.entries(tier).map(([key, text]) => [key, exact(text)]));
+function figureOf(value: ProposedValue): PolicyValue {
+  if (typeof value === 'string') return EXACT.test(value) ? exact(value) : value;
+  if (isList(value)) return value.map(figureOf);
+  return flow(Object.fromEntries(Object.entries(value).map(([key, one]) => [key, figureOf(one)])));
+}
+
+const isList = (value: ProposedValue): value is readonly ProposedValue[] => Array.isArray(value);

@@ -1,8 +1,10 @@
 import type { ListedModel } from '../../../contract/provider.ts';
 import { ITEM_NAME } from '../../../core/define/policy-words.ts';
+import { isObject } from '../../../core/json/object.ts';
 import { parseDecimal, plainText, roundUp, times } from '../../../core/money/decimal.ts';
 import type { ModelFacts } from '../../../policy/models/facts.ts';
 import { changesBill, SameModels } from '../../../policy/models/same-model.ts';
+import { PriceText } from '../../../policy/schema/price-text.ts';
 import type { UsdPrice } from '../../../policy/schema/prices.ts';
 import type { OwnFigures } from './own-models.ts';
 
@@ -45,7 +47,10 @@ export interface ProposalSources {
 }
 
 /** A price in the form of a policy: USD per 1M tokens, as exact decimals. */
-export type ProposedPrice = Readonly<Record<string, string | readonly Readonly<Record<string, string>>[]>>;
+export interface ProposedPrice {
+  readonly [key: string]: ProposedValue;
+}
+export type ProposedValue = string | readonly ProposedValue[] | ProposedPrice;
 
 /** A model proposed for the policy. The operator must fill in a figure that is null. */
 export type ProposedModel = ReturnType<typeof proposalOf>;
@@ -174,16 +179,26 @@ function scaled(text: string | undefined, factor: bigint): string | null {
   return decimal && plainText(roundUp(times(decimal, factor), DECIMALS));
 }
 
+const PRICE_KEYS = Object.keys(PriceText.properties);
+
+/** Returns the price of a row in the usual order, without what it does not state. */
 function factsPrice({ price }: ModelFacts): ProposedPrice {
-  const { tiers, as_of = '', basis } = price;
-  const stated = tiers.map((tier) => rates(tier));
-  return { ...rates(price), ...(stated.length > 0 && { tiers: stated }), as_of, basis };
+  const members = Object.entries(price).sort(([a], [b]) => PRICE_KEYS.indexOf(a) - PRICE_KEYS.indexOf(b));
+  return membersOf(Object.fromEntries(members));
 }
 
-const rates = (line: Partial<Readonly<Record<(typeof RATES)[number], number>>>): Record<string, string> =>
-  Object.fromEntries(RATES.flatMap((key) => (line[key] === undefined ? [] : [[key, String(line[key])]])));
+const membersOf = (members: object): ProposedPrice =>
+  Object.fromEntries(
+    Object.entries(members).flatMap(([key, value]: [string, unknown]) => {
+      const isStated = value !== undefined && !(Array.isArray(value) && value.length === 0);
+      return isStated ? [[key, figureOf(value)] as const] : [];
+    }),
+  );
 
-const RATES = ['over_input_tokens', 'input', 'cached_input', 'cache_write', 'cache_write_1h', 'output'] as const;
+function figureOf(value: unknown): ProposedValue {
+  if (Array.isArray(value)) return value.map(figureOf);
+  return isObject(value) ? membersOf(value) : String(value);
+}
 
 /** Whether a listed price differs from the policy's price in a rate that both state. */
 const isOther = (price: ProposedPrice, usd: UsdPrice): boolean =>

@@ -1,15 +1,7 @@
-import { DAY_MS } from '../../../core/time/clock.ts';
 import { sourceText } from '../../../policy/models/facts.ts';
 import { SameModels } from '../../../policy/models/same-model.ts';
-import {
-  RATES,
-  type Rate,
-  type Witness,
-  type WitnessLine,
-  type WitnessModel,
-  type WitnessPrice,
-  withTiers,
-} from './witnesses/witness.ts';
+import { figuresIn, priceFrom } from './price-periods.ts';
+import { RATES, type Witness, type WitnessModel, type WitnessPrice, withTiers } from './witnesses/witness.ts';
 
 /** What one witness states about a model. */
 export interface Statement {
@@ -60,46 +52,42 @@ export interface ChosenPrice {
   readonly witness: Witness;
 }
 
-/** A higher price that begins within so many days counts at once, because a policy cannot state the day. */
-const SCHEDULE_DAYS = 14;
-
 /**
- * Returns the price of the newest statement, or a higher one that soon begins. A rate and tiers that it leaves out come from the next
- * statement with equal rates of input and output, because not every list states the rates of the cache.
- * @param today such as `2026-11-30`
+ * Returns the price of the newest statement, as of its day. What it leaves out (rates of the cache, tiers, hours, service tiers, and the
+ * prices that follow) comes from the next statement with equal rates of input and output on that day, because not every list states it.
+ * @param kept the price that counts after all statements, such as the present one
  */
-export function priceOf(statements: readonly Statement[], today: string): ChosenPrice | null {
-  const [newest, ...older] = statements;
+export function priceOf(statements: readonly Statement[], kept?: WitnessPrice): ChosenPrice | null {
+  const [newest] = statements;
   if (!newest) return null;
-  const rising = statements.find(({ model: { scheduled } }) => {
-    const days = scheduled ? (Date.parse(scheduled.from) - Date.parse(today)) / DAY_MS : Number.POSITIVE_INFINITY;
-    return scheduled !== undefined && days <= SCHEDULE_DAYS && scheduled.price.output > newest.model.price.output;
+  const { witness } = newest;
+  const stated = [...statements.map(({ model }) => model.price), ...(kept ? [kept] : [])];
+  const prices = stated.map((price) => priceFrom(price, witness.asOf));
+  const equal = prices.filter(({ input, output }) => input === prices[0]!.input && output === prices[0]!.output);
+  const first = <Key extends keyof WitnessPrice>(key: Key) => equal.find((one) => one[key] !== undefined)?.[key];
+  const rates = RATES.flatMap((rate) => {
+    const usd = first(rate);
+    return usd === undefined ? [] : [[rate, usd] as const];
   });
-  if (rising?.model.scheduled) return { price: rising.model.scheduled.price, witness: rising.witness };
-  const first = newest.model.price;
-  const equal = older
-    .map(({ model }) => model.price)
-    .filter(({ input, output }) => input === first.input && output === first.output);
-  const rates = RATES.map((rate) => [rate, [first, ...equal].find((one) => one[rate] !== undefined)?.[rate]]);
-  const line = { ...Object.fromEntries(rates.filter(([, usd]) => usd !== undefined)), ...lineIn(first) };
-  const price = withTiers(line, [first, ...equal].find(({ tiers }) => tiers)?.tiers ?? []);
-  return { price, witness: newest.witness };
+  const { input, output } = equal[0]!;
+  const serviceTiers = new Map(equal.toReversed().flatMap((one) => Object.entries(one.service_tiers ?? {})));
+  const { until, later } = equal.find((one) => one.until !== undefined) ?? {};
+  const hours = first('hours');
+  const price = {
+    ...withTiers({ ...Object.fromEntries(rates), input, output }, first('tiers') ?? []),
+    ...(hours && { hours }),
+    ...(serviceTiers.size > 0 && { service_tiers: Object.fromEntries(serviceTiers) }),
+    ...(until !== undefined && later && { until, later }),
+  };
+  return { price, witness };
 }
-
-const lineIn = ({ tiers: _, ...line }: WitnessPrice): WitnessLine => line;
-
-/** Returns the figures of a price by their paths in a policy: `output`, `tiers.200000.output`. */
-export const figuresIn = ({ tiers = [], ...line }: WitnessPrice): ReadonlyMap<string, number> =>
-  new Map([...ratesIn(line, ''), ...tiers.flatMap((tier) => ratesIn(tier, `tiers.${tier.over_input_tokens}.`))]);
-
-const ratesIn = (line: Partial<Record<Rate, number>>, prefix: string) =>
-  RATES.flatMap((rate) => (line[rate] === undefined ? [] : [[prefix + rate, line[rate]] as const]));
 
 /** Returns the figures that witnesses state differently. A figure that a witness leaves out is no disagreement. */
 export function disagreementsOf(statements: readonly Statement[]): readonly Disagreement[] {
   const fields = new Map<string, Record<string, number>>();
+  const day = statements[0]?.witness.asOf ?? '';
   for (const { witness, model } of statements) {
-    for (const [field, value] of figuresIn(model.price))
+    for (const [field, value] of figuresIn(model.price, day))
       fields.getOrInsertComputed(`price.${field}`, () => ({}))[sourceText(witness)] = value;
   }
   return [...fields].flatMap(([field, values]) => (new Set(Object.values(values)).size > 1 ? [{ field, values }] : []));

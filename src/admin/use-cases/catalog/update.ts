@@ -8,11 +8,27 @@ import { checkCommand, policyName } from '../policy/folder-words.ts';
 import { type JudgeTools, readPolicy } from '../policy/tools.ts';
 import { endpointKey } from './last-week.ts';
 import { edited, editsFor, type StatedPrice, statedPrices, type TextEdit } from './price-edits.ts';
+import { figuresIn } from './price-periods.ts';
 import { type CatalogProposal, propose } from './propose.ts';
-import { type Disagreement, disagreementsOf, figuresIn, priceOf, type Statement, Statements } from './statements.ts';
+import {
+  type ChosenPrice,
+  type Disagreement,
+  disagreementsOf,
+  priceOf,
+  type Statement,
+  Statements,
+} from './statements.ts';
 import { renewTable, type TableRenewal } from './table.ts';
 import { readWitness } from './witnesses/read.ts';
 import type { Witness } from './witnesses/witness.ts';
+
+/** An endpoint at which a model ends. */
+export interface EndingEndpoint {
+  readonly provider: string;
+  readonly upstream: string;
+  /** The day; null if no list states it. */
+  readonly ends: string | null;
+}
 
 /** A figure of the policy that differs from the witnesses. */
 export interface FigureChange {
@@ -32,16 +48,11 @@ export interface ModelUpdate {
   readonly source: string | null;
   readonly asOf: string | null;
   readonly changes: readonly FigureChange[];
-  /** The next price that a list states, and the day on which it begins. */
-  readonly scheduled: { readonly from: string; readonly input: number; readonly output: number } | null;
   /** Limits of the policy that are higher than the provider allows. The patch leaves them. */
   readonly limits: readonly FigureChange[];
   readonly disagreements: readonly Disagreement[];
-  readonly deprecated: boolean;
-  /** The day on which the service ends the model. */
-  readonly ends: string | null;
-  /** Whether the model has ended, or ends within `SOON_DAYS`. */
-  readonly endsSoon: boolean;
+  /** The endpoints whose services call the model deprecated, have ended it, or end it within `SOON_DAYS`. */
+  readonly ending: readonly EndingEndpoint[];
   /** Why the patch leaves the price as it is; null if the patch renews it. */
   readonly kept: string | null;
 }
@@ -60,7 +71,7 @@ export interface CatalogUpdate {
   readonly proposals: readonly CatalogProposal[];
   /** The changes of the policy's files, for `git apply` in its folder; empty for none. */
   readonly diff: string;
-  /** The prices of the patched policy, by `endpointKey`. */
+  /** The endpoints of the patched policy, by `endpointKey`. */
   readonly prices: Awaited<ReturnType<typeof pricesIn>>;
 }
 
@@ -114,7 +125,7 @@ async function pricesIn(bundle: PolicyBundle, folder: string, judge: JudgeTools)
   const { drafts } = await policyIn(bundle, folder, judge);
   return new Map(
     drafts.models.drafts.flatMap(({ endpoints }) =>
-      endpoints.map(({ endpoint }) => [endpointKey(endpoint.provider, endpoint.upstream), endpoint.price] as const),
+      endpoints.map(({ endpoint }) => [endpointKey(endpoint.provider, endpoint.upstream), endpoint] as const),
     ),
   );
 }
@@ -132,16 +143,18 @@ function compareFile(path: string, text: string, comparison: Comparison, models:
   return [...byPrice.values()].flatMap((endpoints) => {
     const found = endpoints.map((endpoint) => ({ endpoint, own: statementsOf(endpoint, comparison) }));
     const { endpoint, own } = found.find((one) => one.own.length > 0) ?? found[0]!;
-    const update = updateOf(path, endpoint, own, comparison.today);
+    const update = updateOf(path, endpoint, own);
     models.push({
       ...update,
-      disagreements: [...update.disagreements, ...otherEndpoints(found, endpoint, comparison.today)],
+      ending: found.flatMap((one) => endingOf(one.endpoint, one.own, comparison.today)),
+      disagreements: [...update.disagreements, ...otherEndpoints(found, endpoint)],
     });
-    const chosen = priceOf(own, comparison.today);
+    const chosen = priceOf(own);
     if (!chosen || update.kept !== null) return [];
     const { price, witness } = chosen;
     const source = `${witness.name} ${witness.revision.slice(0, 8)}`;
-    return editsFor(text, endpoint, price, { asOf: witness.asOf, source });
+    const changed = update.changes.map(({ field }) => field.slice(PRICE.length));
+    return editsFor(text, endpoint, price, { asOf: witness.asOf, source, changed });
   });
 }
 
@@ -154,10 +167,9 @@ function statementsOf({ provider, upstream }: StatedPrice, { statements, service
 function otherEndpoints(
   found: readonly { readonly endpoint: StatedPrice; readonly own: readonly Statement[] }[],
   chosen: StatedPrice,
-  today: string,
 ): readonly Disagreement[] {
   const prices = found.flatMap(({ endpoint, own }) => {
-    const price = priceOf(own, today)?.price;
+    const price = priceOf(own)?.price;
     return price ? [[endpoint.provider, price] as const] : [];
   });
   const ours = prices.find(([provider]) => provider === chosen.provider)?.[1];
@@ -169,24 +181,25 @@ function otherEndpoints(
   });
 }
 
-function updateOf(path: string, endpoint: StatedPrice, own: readonly Statement[], today: string): ModelUpdate {
+/** Returns the endpoint if its model has ended or soon ends there. */
+function endingOf({ provider, upstream }: StatedPrice, own: readonly Statement[], today: string): EndingEndpoint[] {
+  const ends = own.flatMap((one) => one.model.ends ?? []).sort()[0] ?? null;
+  const isSoon = ends !== null && Date.parse(ends) - Date.parse(today) <= SOON_DAYS * DAY_MS;
+  return isSoon || own[0]?.model.deprecated ? [{ provider, upstream, ends }] : [];
+}
+
+function updateOf(path: string, endpoint: StatedPrice, own: readonly Statement[]): Omit<ModelUpdate, 'ending'> {
   const { model, provider, upstream, line, asOf: checked, basis } = endpoint;
   const newest = own[0] ?? null;
-  const chosen = priceOf(own, today);
-  const scheduled = own.find((one) => one.model.scheduled)?.model.scheduled ?? null;
+  const chosen = priceOf(own);
   const isOlder = newest !== null && checked !== null && newest.witness.asOf < checked;
-  const ends = own.flatMap((one) => one.model.ends ?? []).sort()[0] ?? null;
   return {
     ...{ model, provider, upstream, place: `${basename(path)}:${line}` },
     source: chosen && sourceText(chosen.witness),
     asOf: chosen?.witness.asOf ?? null,
-    changes: chosen && !isOlder ? changesOf(endpoint.figures, figuresIn(chosen.price)) : [],
-    scheduled: scheduled && { from: scheduled.from, input: scheduled.price.input, output: scheduled.price.output },
+    changes: chosen && !isOlder ? changesOf(endpoint.price, chosen) : [],
     limits: newest ? tooHigh(endpoint, newest) : [],
     disagreements: disagreementsOf(own),
-    deprecated: own[0]?.model.deprecated === true,
-    ends,
-    endsSoon: ends !== null && Date.parse(ends) - Date.parse(today) <= SOON_DAYS * DAY_MS,
     kept: keptReason(chosen !== null, basis, isOlder),
   };
 }
@@ -200,13 +213,19 @@ function keptReason(isKnown: boolean, basis: string | null, isOlder: boolean): s
   return isOlder ? 'the policy is newer than the lists' : null;
 }
 
-/** Returns the figures that differ. A rate of the cache that the policy does not state is the rate of the input. */
-function changesOf(old: ReadonlyMap<string, number>, found: ReadonlyMap<string, number>): readonly FigureChange[] {
-  return [...found].flatMap(([field, usd]) => {
+const PRICE = 'price.';
+
+/**
+ * Returns the figures that differ on the day of the list. A rate of the cache that the policy does not state is the rate of the input.
+ * Figures that only the policy states, such as a service tier, are no difference.
+ */
+function changesOf(own: StatedPrice['price'], { price, witness }: ChosenPrice): readonly FigureChange[] {
+  const old = figuresIn(own, witness.asOf);
+  return [...figuresIn(price, witness.asOf)].flatMap(([field, usd]) => {
     const line = field.slice(0, field.lastIndexOf('.') + 1);
     const isDefault = field.endsWith('cached_input') || field.endsWith('cache_write');
     const before = old.get(field) ?? (isDefault ? old.get(`${line}input`) : undefined) ?? null;
-    return before === usd ? [] : [{ field: `price.${field}`, old: before, new: usd }];
+    return before === usd ? [] : [{ field: PRICE + field, old: before, new: usd }];
   });
 }
 

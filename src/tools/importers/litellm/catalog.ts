@@ -10,15 +10,11 @@ export interface CatalogModel {
   readonly entry: ConfigNode;
   /** The source of the model's price and facts, in words. */
   readonly origin: string;
-  /** Whether the vendor reuses the name for newer models, so that the price may have changed since. */
-  readonly isMoving: boolean;
 }
 
 /** Facts about public models, in the form of a policy's model, by preset and the service's own name. */
 export interface PublicFacts {
   of(preset: string, id: string): object | null;
-  /** Returns the facts of a name that its vendor reuses for newer models; absent if there are none. */
-  ofMoving?(preset: string, id: string): object | null;
   /** Returns the source of the facts of a model. */
   sourceOf(preset: string, id: string): string;
 }
@@ -27,7 +23,7 @@ export interface PublicFacts {
 export function readCatalog(text: string): CatalogModel[] {
   const models = valueAt(readTree(text), 'models');
   return [...(models?.entries ?? [])].flatMap(([key, node]) =>
-    node.kind === 'map' ? [catalogModel(key, node, 'the shipped catalog', false)] : [],
+    node.kind === 'map' ? [catalogModel(key, node, 'the shipped catalog')] : [],
   );
 }
 
@@ -40,20 +36,21 @@ export function findPublicModel(
   const service = preset === 'azure-openai' ? 'openai' : preset;
   if (service === null) return null;
   for (const name of [...names, ...names.map(bareName)]) {
-    const fixed = facts.of(service, name);
-    const found = fixed ?? facts.ofMoving?.(service, name);
+    const found = facts.of(service, name);
     if (!found) continue;
     // Write days without quotes, as people do.
     const text = JSON.stringify(found).replace(/"(\d{4}-\d{2}-\d{2})"/g, '$1');
-    const row = readTree(text.replace(/"(?:tiers|hours|later)":\[\],|"temperature":true,/g, ''));
-    return catalogModel(name, row, facts.sourceOf(service, name), fixed === null);
+    const row = readTree(
+      text.replace(/"(?:tiers|hours|later)":\[\],|,"(?:tiers|hours|later)":\[\]|"temperature":true,/g, ''),
+    );
+    return catalogModel(name, row, facts.sourceOf(service, name));
   }
   return null;
 }
 
-function catalogModel(id: string, entry: ConfigNode, source: string, isMoving: boolean): CatalogModel {
+function catalogModel(id: string, entry: ConfigNode, source: string): CatalogModel {
   const basis = ['basis', 'as_of'].flatMap((key) => scalarText(valueAt(entry, 'price', key)) ?? []);
-  return { id, entry, origin: `${id} of ${source} (${basis.join(', ')})`, isMoving };
+  return { id, entry, origin: `${id} of ${source} (${basis.join(', ')})` };
 }
 
 /** Returns the value of a key in the form of a policy; null without a model or value. */
@@ -79,7 +76,7 @@ function policyValueOf(node: ConfigNode, isBlock: boolean): PolicyValue {
   const fields = [...node.entries].map(([key, inner]) => field(key, policyValueOf(inner, false)));
   return {
     ...block(...fields),
-    isFlow: !(isBlock && ['tiers', 'hours', 'later'].some((key) => node.entries.has(key))),
+    isFlow: !(isBlock && ['tiers', 'hours', 'service_tiers', 'later'].some((key) => node.entries.has(key))),
   };
 }
 

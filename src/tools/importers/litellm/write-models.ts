@@ -29,8 +29,6 @@ export const UNKNOWN_SIZES = {
   own: { context: 32_768, output: 4_096 },
   embedder: { context: 8_192, output: 0 },
 } as const;
-/** The question for a name that its vendor reuses for newer models. */
-const MOVING = 'its price and sizes, because the provider reuses this name for newer models';
 /** The quality written for models whose quality is unknown. */
 const UNKNOWN_QUALITY = 0.5;
 /** A question in the place of a price. Only entries that are comments contain it. */
@@ -137,7 +135,6 @@ function pricesOf(id: string, deployments: readonly Deployment[], { todo, today 
   if (first && all.includes(null)) todo.assume(id, 'one price for all of its endpoints');
   const source = deployments[0]?.facts.catalogModel;
   const origin = source?.origin ?? 'the shipped catalog';
-  if (first?.source === 'catalog' && source?.isMoving) todo.assume(id, MOVING);
   const comments = {
     configuration: {},
     catalog: { above: [`Price and facts come from ${origin}.`] },

@@ -1,12 +1,16 @@
-import { isObject, listOf, objectOf, objectsIn, parseJson, textOf } from '../../../../core/json/object.ts';
+import { isObject, objectOf, objectsIn, parseJson, textOf } from '../../../../core/json/object.ts';
 import type { Members } from '../../../../core/json/original.ts';
+import { DAYS } from '../../../../policy/schema/price-text.ts';
 import {
   RATES,
   type Rate,
   SERVICES,
   type WitnessContent,
+  type WitnessHours,
   type WitnessLine,
   type WitnessModel,
+  type WitnessPrice,
+  type WitnessRates,
   withTiers,
 } from './witness.ts';
 
@@ -16,6 +20,7 @@ const KEYS: Readonly<Record<Rate, string>> = {
   cached_input: 'cache_read_mtok',
   cache_write: 'cache_write_mtok',
   cache_write_1h: 'cache_write_1h_mtok',
+  cache_write_12h: 'cache_write_12h_mtok',
   output: 'output_mtok',
 };
 
@@ -51,12 +56,12 @@ function jsonOf(token: string): string {
   return /^[A-Za-z_$]/.test(token) && !/^(?:true|false|null)$/.test(token) ? JSON.stringify(token) : token;
 }
 
-/** Reads the prices that apply on a day. @param today such as `2026-11-30` */
-export function readGenaiPrices(content: readonly unknown[], today: string): WitnessContent {
+/** Reads the prices that apply from a day on. @param day such as `2026-11-30` */
+export function readGenaiPrices(content: readonly unknown[], day: string): WitnessContent {
   const providers = new Map(objectsIn(content).map((provider) => [textOf(provider.id), provider]));
   const models = SERVICES.map(({ preset, genaiPrices }) => {
     const own = objectsIn(providers.get(genaiPrices)?.models).flatMap((entry) => {
-      const model = modelOf(entry, today);
+      const model = modelOf(entry, day);
       return model ? namesOf(entry).map((id) => [id, model] as const) : [];
     });
     return [preset, new Map(own)] as const;
@@ -70,41 +75,70 @@ function namesOf({ id, match }: Members): readonly string[] {
   return [...new Set([textOf(id), ...clauses.map((clause) => textOf(clause.equals))])].filter((name) => name !== '');
 }
 
-function modelOf(entry: Members, today: string): WitnessModel | null {
-  const price = highest(currentPrices(entry.prices, today).flatMap((one) => priceOf(one) ?? []));
+function modelOf(entry: Members, day: string): WitnessModel | null {
+  const price = priceFrom(entry, day);
   const context = entry.context_window;
-  const scheduled = nextPrice(entry.prices, today);
   return (
     price && {
       price,
-      ...(scheduled && { scheduled }),
       ...(typeof context === 'number' && { context_window: context }),
       ...(entry.deprecated === true && { deprecated: true }),
     }
   );
 }
 
-const startOf = (one: Members): string => textOf(objectOf(one.constraint).start_date);
+const constraintOf = (one: Members): Members => objectOf(one.constraint);
+const startOf = (one: Members): string => textOf(constraintOf(one).start_date);
+const byStart = (a: Members, b: Members): number => (startOf(a) < startOf(b) ? -1 : 1);
 
-/** Returns the price that begins next after a day; null for none. */
-function nextPrice(prices: unknown, today: string): WitnessModel['scheduled'] | null {
-  const later = objectsIn(prices).filter((one) => startOf(one) > today);
-  const [next] = later.sort((a, b) => (startOf(a) < startOf(b) ? -1 : 1));
-  const price = next && priceOf(objectOf(next.prices));
-  return next && price ? { from: startOf(next), price } : null;
+/** Returns the price that applies on a day, and those that follow; null for an entry without a price of tokens. */
+function priceFrom({ prices, price_variants }: Members, day: string): WitnessPrice | null {
+  const stated = isObject(prices) ? [{ prices }] : objectsIn(prices);
+  const hours = stated.flatMap((one) => hoursOf(one) ?? []);
+  const dated = stated.filter((one) => textOf(constraintOf(one).start_time) === '').toSorted(byStart);
+  const current = dated.findLast((one) => startOf(one) <= day);
+  const periods = (current ? [current, ...dated.filter((one) => startOf(one) > day)] : []).flatMap((one) => {
+    const from = startOf(one);
+    const rates = ratesOf(objectOf(one.prices));
+    const tiers = tiersOn(price_variants, from > day ? from : day);
+    if (!rates) return [];
+    const forms = {
+      ...(hours.length > 0 && { hours }),
+      ...(tiers.size > 0 && { service_tiers: Object.fromEntries(tiers) }),
+    };
+    return [{ from, price: { ...rates, ...forms } }];
+  });
+  const [first, ...later] = periods.map(({ price }, at) => {
+    const next = periods[at + 1];
+    return next ? { ...price, until: next.from } : price;
+  });
+  return first ? { ...first, ...(later.length > 0 && { later }) } : null;
 }
 
-/** Returns the prices of a day: the newest that has begun, and all prices of hours, of which a policy can state only the highest. */
-function currentPrices(prices: unknown, today: string): readonly Members[] {
-  if (isObject(prices)) return [prices];
-  const dated = listOf(prices).flatMap((one) => (isObject(one) && isObject(one.prices) ? [one] : []));
-  const isHourly = (one: Members) => textOf(objectOf(one.constraint).start_time) !== '';
-  const begun = dated.filter((one) => !isHourly(one) && startOf(one) <= today);
-  const newest = begun.reduce<Members | null>((last, one) => (last && startOf(last) > startOf(one) ? last : one), null);
-  return [...(newest ? [newest] : []), ...dated.filter(isHourly)].map((one) => objectOf(one.prices));
+/** Returns a price of some hours of each day; null for any other price. The list knows no days of the week. */
+function hoursOf(one: Members): WitnessHours | null {
+  const { start_time, end_time } = constraintOf(one);
+  const [from, to] = [textOf(start_time).slice(0, 5), textOf(end_time).slice(0, 5)];
+  const rates = ratesOf(objectOf(one.prices));
+  return rates && from !== '' && to !== '' ? { from, to, days: [...DAYS], ...rates } : null;
 }
 
-function priceOf(prices: Members): ReturnType<typeof withTiers> | null {
+/** Returns the rates of service tiers and speeds on a day, by the names that answers state. OpenAI's `fast` returns as `priority`. */
+function tiersOn(variants: unknown, day: string): ReadonlyMap<string, WitnessRates> {
+  const begun = objectsIn(variants)
+    .filter((one) => startOf(one) <= day)
+    .toSorted(byStart);
+  return new Map(
+    begun.flatMap((one) => {
+      const { service_tier, speed } = objectOf(one.when);
+      const name = service_tier === 'fast' ? '' : textOf(service_tier) || (speed === 'fast' ? speed : '');
+      const rates = ratesOf(objectOf(one.prices));
+      return rates && name !== '' ? [[name, rates] as const] : [];
+    }),
+  );
+}
+
+function ratesOf(prices: Members): WitnessRates | null {
   const first = lineAt(prices, 0);
   if (!first) return null;
   const starts = new Set(RATES.flatMap((rate) => tiersOf(prices[KEYS[rate]]).map(({ start }) => start)));
@@ -135,7 +169,3 @@ function lineAt(prices: Members, over: number): WitnessLine | null {
   const { input, output, ...caches }: Partial<Record<Rate, number>> = Object.fromEntries(stated);
   return input === undefined || output === undefined ? null : { input, output, ...caches };
 }
-
-/** Returns the price with the highest output; prices of hours differ by one factor in all rates. */
-const highest = (prices: readonly ReturnType<typeof withTiers>[]) =>
-  prices.reduce<ReturnType<typeof withTiers> | null>((top, one) => (top && top.output >= one.output ? top : one), null);

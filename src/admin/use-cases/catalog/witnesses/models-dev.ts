@@ -4,6 +4,7 @@ import { SchemaCheck } from '../../../../core/schema/check.ts';
 import {
   lineOf,
   type ModelCapability,
+  NOT_TEXT,
   SERVICES,
   statedCapabilities,
   type WitnessContent,
@@ -120,7 +121,7 @@ function modelOf(id: string, preset: string, entry: unknown): WitnessModel | nul
 }
 
 function unfitReason({ cost, limit, modalities }: Entry): string | null {
-  if (!modalities.input.includes('text') || modalities.output.join() !== 'text') return 'not for text conversations';
+  if (!modalities.input.includes('text') || modalities.output.join() !== 'text') return NOT_TEXT;
   // A price of 0 is a temporary offer. Only the operator can declare that a model is free.
   if (cost.input <= 0 || cost.output <= 0) return 'no price';
   if ((cost.reasoning ?? 0) > cost.output) return 'reasoning costs more than output';

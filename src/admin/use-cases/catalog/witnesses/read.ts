@@ -27,8 +27,10 @@ export async function readWitness(said: string, env: Environment, today: string)
   if (day !== null && (Number.isNaN(Date.parse(day)) || day > today))
     throw new UsageError(`--from ${said}: ${day} is not a day until today, ${today}.`);
   const found = await stat(path).catch(() => null);
+  // The prices of a list are those of its day.
+  const from = day ?? today;
   if (!found) throw new UsageError(`--from ${path} does not exist.`);
-  const witness = found.isDirectory() ? await readFolder(path, env, today) : await readJsonFile(path, today);
+  const witness = found.isDirectory() ? await readFolder(path, env, from) : await readJsonFile(path, from);
   const asOf = day ?? witness.asOf;
   if (asOf === null)
     throw new UsageError(
@@ -41,7 +43,7 @@ export async function readWitness(said: string, env: Environment, today: string)
 
 type Undated = Omit<Witness, 'asOf'> & { readonly asOf: string | null };
 
-async function readFolder(folder: string, env: Environment, today: string): Promise<Undated> {
+async function readFolder(folder: string, env: Environment, day: string): Promise<Undated> {
   const names = new Set(await readdir(folder));
   if (names.has('providers')) return readClone(folder, env);
   if (!names.has('package.json')) throw new UsageError(`--from ${folder} is not a list of models. ${FORMS}.`);
@@ -49,7 +51,7 @@ async function readFolder(folder: string, env: Environment, today: string): Prom
   const file = join(folder, 'dist', 'index.js');
   const content = name === '@pydantic/genai-prices' ? literalIn(await textAt(file)) : undefined;
   if (!isGenaiPrices(content)) throw new UsageError(`--from ${folder} has no list of prices in ${file}. ${FORMS}.`);
-  return { ...GENAI, revision: textOf(version), asOf: null, ...readGenaiPrices(content, today) };
+  return { ...GENAI, revision: textOf(version), asOf: null, ...readGenaiPrices(content, day) };
 }
 
 const GENAI = { name: 'pydantic/genai-prices', copyright: 'Copyright (c) Pydantic Services Inc. 2025 to present' };
@@ -93,12 +95,12 @@ async function commitOf(folder: string, env: Environment) {
   }
 }
 
-async function readJsonFile(file: string, today: string): Promise<Undated> {
+async function readJsonFile(file: string, day: string): Promise<Undated> {
   const text = await textAt(file);
   const content = parseJson(text);
   const revision = createHash('sha256').update(text).digest('hex');
   if (isLiteLlm(content)) return { ...LITELLM, revision, asOf: null, ...readLiteLlm(content) };
-  if (isGenaiPrices(content)) return { ...GENAI, revision, asOf: null, ...readGenaiPrices(content, today) };
+  if (isGenaiPrices(content)) return { ...GENAI, revision, asOf: null, ...readGenaiPrices(content, day) };
   throw new UsageError(`--from ${file} is not a list of models. ${FORMS}.`);
 }
 

@@ -1,21 +1,33 @@
 import type { ModelFacts } from '../../../../policy/models/facts.ts';
+import type { DAYS } from '../../../../policy/schema/price-text.ts';
 
 /** The rates of a price in USD per 1M tokens, with the keys of a policy. */
-export const RATES = ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output'] as const;
+export const RATES = ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'cache_write_12h', 'output'] as const;
 export type Rate = (typeof RATES)[number];
 export type WitnessLine = Readonly<Partial<Record<Rate, number>> & Record<'input' | 'output', number>>;
 export type WitnessTier = WitnessLine & { readonly over_input_tokens: number };
 
-/** A price that a witness states. A rate that it leaves out is unknown. */
-export type WitnessPrice = WitnessLine & { readonly tiers?: readonly WitnessTier[] };
+/** Rates for short inputs, and for longer ones. A rate that is left out is unknown. */
+export type WitnessRates = WitnessLine & { readonly tiers?: readonly WitnessTier[] };
+export type WitnessHours = WitnessRates & {
+  readonly from: string;
+  readonly to: string;
+  readonly days: readonly (typeof DAYS)[number][];
+};
+export type WitnessPeriod = WitnessRates & {
+  readonly hours?: readonly WitnessHours[];
+  readonly service_tiers?: Readonly<Record<string, WitnessRates>>;
+  readonly until?: string;
+};
+
+/** A price that a witness states on its day, and what follows, with the keys of a policy. */
+export type WitnessPrice = WitnessPeriod & { readonly later?: readonly WitnessPeriod[] };
 
 export type ModelCapability = ModelFacts['capabilities'][number];
 
 /** What a witness states about a model. */
 export interface WitnessModel {
   readonly price: WitnessPrice;
-  /** The next price, with the day on which it begins. */
-  readonly scheduled?: { readonly from: string; readonly price: WitnessPrice };
   readonly context_window?: number;
   readonly max_output?: number;
   readonly capabilities?: readonly ModelCapability[];
@@ -28,7 +40,7 @@ export interface WitnessModel {
   readonly ends?: string;
   /** Whether the list is kept entry by entry, or names the page of the service that states the price. */
   readonly isSourced?: true;
-  /** Why the public table has no row for the model, in words; absent if it may have one. */
+  /** Why the public table gets no row for the model, in words; absent if it may have one. */
   readonly unfit?: string;
 }
 
@@ -48,6 +60,9 @@ export interface Witness {
 
 /** What a file of a witness contains. */
 export type WitnessContent = Pick<Witness, 'models'>;
+
+/** A list says so of some models that also converse in text, so it counts only against new rows. */
+export const NOT_TEXT = 'not for text conversations';
 
 /** A service with a preset. Azure is missing, because its operators choose the names of models themselves. */
 interface Service {
@@ -78,14 +93,7 @@ export const SERVICES: readonly Service[] = [
 ];
 
 /** Names whose bill or model differs from the row: variants and routers, and names that their owners move to other models. */
-const MOVING = /[:~]|^openrouter\/|(?:^|[-/])(?:latest|router)(?:[-/]|$)|^[^A-Za-z0-9]/i;
-/**
- * For each preset, vendors' names that move without such a word in them. models.dev has listed three models under each of these names, at
- * different prices. The table has the rows of such a name separately, so that an operator can check them, and wildcards ignore these rows.
- */
-export const ALIASES: Readonly<Record<string, readonly string[]>> = {
-  deepseek: ['deepseek-chat', 'deepseek-reasoner'],
-};
+const MOVING = /[:~]|^openrouter\/|(?:^|[-/])(?:latest|router)(?:[-/]|$)|^deepseek-(?:chat|reasoner)$|^[^A-Za-z0-9]/i;
 /** Models that do more than converse and bill searches or calls of other models in addition to tokens, and classifiers. */
 const MORE_THAN_TOKENS =
   /sonar|search-(?:preview|api)|deep-research|computer-use|multi-agent|fusion|prompt-guard|content-safety|safeguard/;
@@ -110,18 +118,12 @@ function rounded(usd: number): number {
  * 0 means that there is no cache.
  */
 export function lineOf(line: WitnessLine): WitnessLine {
-  const { cached_input: read, cache_write: write, cache_write_1h: hour } = line;
-  return {
-    input: rounded(line.input),
-    ...(read && { cached_input: rounded(read) }),
-    ...(write && { cache_write: rounded(write) }),
-    ...(hour && { cache_write_1h: rounded(hour) }),
-    output: rounded(line.output),
-  };
+  const caches = RATES.flatMap((rate) => (line[rate] ? [[rate, rounded(line[rate])] as const] : []));
+  return { input: rounded(line.input), ...Object.fromEntries(caches), output: rounded(line.output) };
 }
 
 /** Adds the tiers of a price, ascending, and leaves out the list if there are none. */
-export function withTiers(line: WitnessLine, tiers: readonly WitnessTier[]): WitnessPrice {
+export function withTiers(line: WitnessLine, tiers: readonly WitnessTier[]): WitnessRates {
   const sorted = tiers.map(({ over_input_tokens, ...tier }) => ({ over_input_tokens, ...lineOf(tier) }));
   sorted.sort((a, b) => a.over_input_tokens - b.over_input_tokens);
   return { ...lineOf(line), ...(sorted.length > 0 && { tiers: sorted }) };
