@@ -14,7 +14,7 @@ import { EventReader, PassedEventReader, readReply } from './anthropic/answer.ts
 import { readFailure } from './anthropic/failure.ts';
 import { rulesOf } from './anthropic/models.ts';
 import { OWN_DIALECT, passRequest } from './anthropic/passthrough.ts';
-import { buildRequest, HEADERS } from './anthropic/request.ts';
+import { buildRequest, FAST, HEADERS } from './anthropic/request.ts';
 import { type Json, numberOf, objectOf, objectsIn, parseJson, textOf, tokensOf } from './json.ts';
 
 /** Anthropic's Messages API, and servers that implement it. */
@@ -57,6 +57,8 @@ export const anthropic = defineProvider({
       frames: 'sse',
       auth: { header: 'x-api-key', prefix: '' },
       lacks,
+      // The tier of capacity that the account has bought in advance follows from the account and has no list price.
+      serviceTiers: { takes: (tier) => tier === FAST },
       // The API rejects blank stop sequences.
       takesStops: (stops) => stops.every((stop) => stop.trim() !== ''),
       passes: () => (settings.threads ? ['anthropic_messages', 'threads'] : ['anthropic_messages']),
@@ -94,7 +96,9 @@ function lacks(model: ModelTraits, upstream: string): readonly Capability[] {
 }
 
 /** The fields of a message request that concern its answer. The counting endpoint accepts none of the fields that concern the answer. */
-const OF_ANSWERS = ['max_tokens', 'stream', 'metadata', 'stop_sequences', 'temperature', 'top_p', 'top_k'] as const;
+const OF_ANSWERS = [
+  ...['max_tokens', 'stream', 'metadata', 'stop_sequences', 'temperature', 'top_p', 'top_k', 'speed', 'service_tier'],
+] as const;
 
 /**
  * Anthropic says that its counts are estimates which may differ from the bill by a small amount. Anthropic does not say how far its counts

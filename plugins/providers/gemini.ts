@@ -43,10 +43,14 @@ export const gemini = defineProvider({
     modelList,
     tokenCount: { request: countRequest, reply: readCount, margin: MARGIN },
     lacks: (_model, upstream) => lacks(upstream),
+    // ai.google.dev/gemini-api/docs/priority-inference; the tier is `standard` if the field is left out.
+    serviceTiers: { takes: (tier) => TIERS.has(tier) },
     // ai.google.dev/api/generate-content#GenerationConfig
     takesStops: (stops) => stops.length <= 5,
   }),
 });
+
+const TIERS: ReadonlySet<string> = new Set(['flex', 'priority']);
 
 /** Capabilities that no Gemini model has. The API has a field for penalties, but every model since Gemini 2.0 rejects it. */
 const UNSUPPORTED: readonly Capability[] = ['logit_bias', 'penalties', 'single_tool_calls', 'file_ids'];

@@ -17,6 +17,7 @@ const OPENAI = {
   developer_role: 'developer',
   empty_content: 'null',
   embeddings_as: 'base64',
+  service_tier: 'always',
 } as const;
 
 /** OpenAI's models through chat completions and Responses, with the rules of reasoning models. */

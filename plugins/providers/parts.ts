@@ -31,12 +31,14 @@ const NOTHING: readonly StreamPart[] = [];
  * Adds the usage of an unstreamed answer. The usage comes before a failure, which ends reading, because the provider bills the usage
  * anyway.
  * @param cost the cost that the service states (`statedCost`)
+ * @param serviceTier the service tier that the answer states
  */
-export function addUsage(usage: Usage | null, parts: StreamPart[], cost?: string): void {
+export function addUsage(usage: Usage | null, parts: StreamPart[], cost?: string, serviceTier?: string): void {
   if (!usage) return;
   const failed = parts.findIndex(isFailure);
-  if (failed < 0) parts.push({ type: 'usage', usage, cost });
-  else parts.splice(failed, 0, { type: 'usage', usage, cost });
+  const part: StreamPart = { type: 'usage', usage, cost, serviceTier };
+  if (failed < 0) parts.push(part);
+  else parts.splice(failed, 0, part);
 }
 
 const isFailure = ({ type }: StreamPart): boolean => type === 'failure';

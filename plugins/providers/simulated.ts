@@ -47,6 +47,8 @@ export const simulated = defineProvider({
     dropped,
     lacks: () => ['stop'],
     passes: () => PASSED,
+    // Every tier, at the same speed. Its answers state the tier, so that the price of the tier is charged.
+    serviceTiers: { takes: (tier) => tier !== 'auto' },
     afterAbort: STOPS,
   }),
 });
@@ -79,6 +81,7 @@ interface ChoicePlayback {
 /** Streams all choices in parallel, a piece of each in turn, as a provider would. @param cost the cost that the answer states, in USD */
 function* play(call: ProviderCall, cost: string | undefined): Generator<StreamPart | Pause> {
   const playbacks = Array.from({ length: call.request.settings.choices ?? 1 }, (_, choice) => playback(call, choice));
+  const { serviceTier } = call;
   yield { type: 'pause', ms: call.model.ttftMs };
   for (const [choice, { answer }] of playbacks.entries()) {
     const { tool } = answer;
@@ -98,13 +101,14 @@ function* play(call: ProviderCall, cost: string | undefined): Generator<StreamPa
     // Like some providers, the simulator reports the usage with each event. If an answer ends early, its last reported usage decides the
     // price.
     const written = playbacks.reduce((sum, each) => sum + Math.min(each.at, each.text.length), 0);
-    yield { type: 'usage', usage: { ...usage, outputTokens: Math.ceil((usage.outputTokens * written) / length) } };
+    const outputTokens = Math.ceil((usage.outputTokens * written) / length);
+    yield { type: 'usage', usage: { ...usage, outputTokens }, serviceTier };
   }
   for (const [choice, each] of playbacks.entries()) {
     const reason = each.cut ? 'length' : each.answer.tool ? 'tool_calls' : 'stop';
     yield { type: 'finish', choice, reason, raw: reason };
   }
-  yield { type: 'usage', usage, cost };
+  yield { type: 'usage', usage, cost, serviceTier };
 }
 
 function playback(call: ProviderCall, choice: number): ChoicePlayback {

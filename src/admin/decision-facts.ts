@@ -333,6 +333,13 @@ export const Facts = field.view<FactsOfRequest>()(
     add_ons: field.orAbsent(
       null,
       field.shapeOrNull('What the provider may bill in addition to tokens; null for nothing.', {
+        tier: field.orAbsent(
+          null,
+          field.textOrNull(
+            'The service tier that the request asks for, such as `flex`; null for the default tier.',
+            null,
+          ),
+        ),
         units: field.textList(
           'The units that the provider bills only because the request asks for them, such as `cache_write_1h`.',
           [],

@@ -22,6 +22,7 @@ export const FIELD_NAMES: FieldNames = {
   reasoningEffort: 'reasoning_effort',
   parallelToolCalls: 'parallel_tool_calls',
   user: 'user',
+  serviceTier: 'service_tier',
   dimensions: 'dimensions',
 };
 

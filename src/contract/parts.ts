@@ -117,6 +117,8 @@ export type StreamPart =
        * compares it with the cost at its own price, and never charges it. Absent if the service states none.
        */
       readonly cost?: string | undefined;
+      /** The service tier that the service states for the answer, such as `flex`. Absent if the service states none. */
+      readonly serviceTier?: string | undefined;
     }
   | { readonly type: 'failure'; readonly failure: ProviderFailure };
 

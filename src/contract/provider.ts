@@ -25,6 +25,11 @@ export interface ProviderCall {
   readonly outputCap: number;
   readonly model: ModelTraits;
   /**
+   * The service tier to request, which `serviceTiers` of the adapter takes: `default`, or a tier such as `flex`. The adapter must send it,
+   * because the hold relies on it. Absent: the adapter leaves its field out.
+   */
+  readonly serviceTier?: string | undefined;
+  /**
    * Whether a selector chose the model, so that the caller could not know which fields it accepts. `isSelected` is absent if the caller
    * named the model.
    */
@@ -316,6 +321,8 @@ export type PreparedProvider = (WireAdapter | InProcessAdapter) & {
    * stop sequences.
    */
   takesStops?(stops: readonly string[]): boolean;
+  /** The service tiers of the adapter's service. Without `serviceTiers`, requests for a tier are sent without it. */
+  readonly serviceTiers?: ServiceTiers | undefined;
   /**
    * The part of an answer that the service bills if the gateway aborts it. Without `afterAbort`, the gateway assumes `unknown`. Declare `stops` only
    * for a service that documents it: the gateway then reserves money in steps as the answer grows, and the operator pays if the service
@@ -323,6 +330,20 @@ export type PreparedProvider = (WireAdapter | InProcessAdapter) & {
    */
   readonly afterAbort?: AbortBilling;
 };
+
+/** The service tiers that requests to a service can ask for: other speeds at other prices. */
+export interface ServiceTiers {
+  /**
+   * Whether the adapter can ask for a tier: `auto`, `default`, or a name that requests and policies use, such as `flex`. The gateway leaves
+   * other tiers out and names them in `platform.dropped`.
+   */
+  takes(tier: string): boolean;
+  /**
+   * The tier to request if a budget or balance pays and the request asks for none or for `auto`. Set it for a service whose account has a
+   * setting that would otherwise choose the tier, and so the price.
+   */
+  readonly usual?: string;
+}
 
 export interface ProviderPlugin<Settings extends TObject = TObject> {
   readonly kind: 'provider';

@@ -1,10 +1,11 @@
 import type { ChatRequest } from '../core/api/chat-request.ts';
+import { askedTier } from '../core/money/service-tier.ts';
 import type { ModelSettings } from '../core/request/conversation.ts';
 
 /** Fields that chats and older completions have with the same meaning. */
 type SharedFields = Pick<
   ChatRequest,
-  'temperature' | 'top_p' | 'frequency_penalty' | 'presence_penalty' | 'n' | 'stop' | 'seed' | 'user'
+  'temperature' | 'top_p' | 'frequency_penalty' | 'presence_penalty' | 'n' | 'stop' | 'seed' | 'service_tier' | 'user'
 >;
 
 /** Returns the settings that requests of OpenAI's chat and of its older completions state in the same fields. */
@@ -18,4 +19,5 @@ export const sharedSettings = (body: SharedFields) =>
     stop: body.stop,
     seed: body.seed,
     user: body.user,
+    serviceTier: askedTier(body.service_tier),
   }) satisfies ModelSettings;

@@ -4,6 +4,7 @@ import { pathText } from '../core/json/original.ts';
 import { isConversation, OPERATIONS } from '../core/kinds/operations.ts';
 import type { AskedAddOns } from '../core/money/add-ons.ts';
 import { limitFromCredits, type Microcredits } from '../core/money/credits.ts';
+import { pricedTier } from '../core/money/service-tier.ts';
 import { askedUnits } from '../core/money/units.ts';
 import type { Caller } from '../core/people/caller.ts';
 import { modelOf } from '../core/policy/model-of.ts';
@@ -259,12 +260,13 @@ function outputMinOf({ operation, settings, names }: ModelRequest, least: number
  * Returns what the provider may bill for this request in addition to tokens; null for nearly all requests, which allow no extra charges.
  */
 function addOnsOf(
-  { conversation: { nativeTools = EMPTY }, routing: { unpriced: fields = EMPTY } }: ModelRequest,
+  { conversation: { nativeTools = EMPTY }, settings, routing: { unpriced: fields = EMPTY } }: ModelRequest,
   { asked, askedAt, unpricedCacheAt }: RequestSize,
   { gateway: { toolUsesMax, passthroughTools } }: PolicySnapshot,
 ): AskedAddOns | null {
   const unpriced = unpricedCacheAt === null ? fields : [...fields, pathText(unpricedCacheAt)];
-  if (asked === 0 && nativeTools.length + unpriced.length === 0) return null;
+  const tier = pricedTier(settings.serviceTier);
+  if (asked === 0 && tier === undefined && nativeTools.length + unpriced.length === 0) return null;
   const toolUses: Record<string, number> = {};
   const unknown: string[] = [];
   let rereadings = 0;
@@ -276,10 +278,10 @@ function addOnsOf(
     if (billing === 'unknown') unknown.push(pathText(at));
     else toolUses[billing.name] = (toolUses[billing.name] ?? 0) + uses;
   }
-  const isAny = asked !== 0 || rereadings > 0 || unknown.length + unpriced.length > 0;
+  const isAny = asked !== 0 || tier !== undefined || rereadings > 0 || unknown.length + unpriced.length > 0;
   if (!isAny) return null;
   const units = { units: askedUnits(asked), ...(askedAt && { unitsAt: pathText(askedAt) }) };
-  return { ...units, toolUses, rereadings, unpriced: [...unpriced, ...unknown] };
+  return { ...(tier !== undefined && { tier }), ...units, toolUses, rereadings, unpriced: [...unpriced, ...unknown] };
 }
 
 /** The capabilities that every request of a task needs. */

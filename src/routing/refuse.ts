@@ -21,6 +21,7 @@ import {
   type RefusalNames,
   rejectionsAgainst,
   shutEndpoints,
+  tierText,
   USUAL_NAMES,
   unpricedIn,
 } from './rejections.ts';
@@ -203,16 +204,21 @@ function dialectToolError(tool: Pick<NativeTool, 'kind' | 'at'>, { named }: Fact
 function unpricedError(
   unpriced: readonly (readonly string[])[],
   { addOns }: Facts,
-  { tools }: RefusalNames,
+  { tools, serviceTier }: RefusalNames,
 ): SignalboxError {
   const least = unpriced.reduce((one, other) => (other.length < one.length ? other : one));
   const [field] = addOns?.unpriced ?? [];
+  const tier = addOns?.tier;
+  const isOfTier = tier !== undefined && least[0] === tierText(tier);
+  const price = isOfTier ? `, as \`service_tiers.${tier}\` of a model’s \`price\`` : '';
   const remedy =
-    field === undefined ? 'Leave it out, or ask the operator to add its price to the policy.' : remedyFor(field);
+    field === undefined
+      ? `Leave it out, or ask the operator to add its price to the policy${price}.`
+      : remedyFor(field);
   return new SignalboxError(
     'unsupported_parameter',
     `No eligible model has a price for ${least.join(', ')}, so Signalbox could not enforce a budget. ${remedy}`,
-    { param: field ?? addOns?.unitsAt ?? (addOns?.rereadings ? tools : 'cache_control') },
+    { param: field ?? (isOfTier ? serviceTier : addOns?.unitsAt) ?? (addOns?.rereadings ? tools : 'cache_control') },
   );
 }
 

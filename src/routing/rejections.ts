@@ -49,7 +49,8 @@ export interface DecisionInputs extends Pick<Refusal, 'facts' | 'readings'> {
 }
 
 /** The names that the request's dialect uses for the fields that a refusal can mention. */
-export interface RefusalNames extends Pick<FieldNames, 'turns' | 'tools' | 'outputTokensMax' | 'dimensions'> {
+export interface RefusalNames
+  extends Pick<FieldNames, 'turns' | 'tools' | 'outputTokensMax' | 'dimensions' | 'serviceTier'> {
   /** The tools that only the request's dialect can express; undefined if they are unknown. */
   readonly nativeTools?: readonly Pick<NativeTool, 'kind' | 'at'>[];
 }
@@ -59,6 +60,7 @@ export const USUAL_NAMES: RefusalNames = {
   tools: 'tools',
   outputTokensMax: 'max_tokens',
   dimensions: 'dimensions',
+  serviceTier: 'service_tier',
 };
 
 interface ModelRejection extends RejectionEntry {
@@ -165,14 +167,20 @@ export function leavesUsefulOutput(model: Model, facts: Facts, snapshot: PolicyS
   return expectedInput(facts, model) + usefulOutput(model, others, taskOf(facts, snapshot)) <= model.contextWindow;
 }
 
+const NO_ADD_ONS: AskedAddOns = { units: [], toolUses: {}, rereadings: 0, unpriced: [] };
+
+/** Names a service tier that a request asks for. */
+export const tierText = (tier: string): string => `the service tier \`${tier}\``;
+
 /** Returns the parts of a request's bill that a model has no price for. */
 export function unpricedIn({ endpoints }: Model, { addOns }: Facts, { nativeTools = [] }: RefusalNames): string[] {
   if (addOns === undefined) return [];
-  const { units, toolUses, unpriced } = addOns;
+  const { tier, units, toolUses, unpriced } = addOns;
   const named = new Map(nativeTools.map((tool) => [pathText(tool.at), nativeToolText(tool)]));
   const isCovered = (part: Partial<AskedAddOns>) =>
-    endpoints.every((endpoint) => coversAll(endpoint, { ...addOns, units: [], toolUses: {}, unpriced: [], ...part }));
+    endpoints.every((endpoint) => coversAll(endpoint, { ...NO_ADD_ONS, ...part }));
   return [
+    ...(tier !== undefined && !isCovered({ tier }) ? [tierText(tier)] : []),
     ...unpriced.map((path) => named.get(path) ?? `\`${path}\``),
     ...units.filter((unit) => !isCovered({ units: [unit] })).map((unit) => UNITS[unit].asked?.what ?? unit),
     ...Object.keys(toolUses)

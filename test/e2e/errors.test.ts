@@ -178,7 +178,12 @@ const cases: readonly Case[] = [
     'tools',
     () => chat({ tools: Array(257).fill({ type: 'function', function: { name: 'a' } }) }),
   ],
-  ['unsupported_parameter', 'a field would change the bill', 'service_tier', () => chat({ service_tier: 'priority' })],
+  [
+    'unsupported_parameter',
+    'a field would change the bill',
+    'modalities',
+    () => chat({ modalities: ['text', 'audio'] }),
+  ],
   ['no_eligible_model', 'no model gives several choices', 'n', () => chat({ n: 2 })],
   ['budget_limit_too_low', 'the budget buys nothing', 'budget_limit', () => chat({ budget_limit: 0.0001 })],
   [

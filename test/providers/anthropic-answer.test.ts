@@ -8,7 +8,7 @@ import type { ChatMessage } from '../../src/core/api/chat-request.ts';
 import { plainUsage } from '../../src/core/money/usage.ts';
 import { tries } from '../deep/effort.ts';
 import { callerMessage } from '../support/caller-message.ts';
-import { toolCall as call, details, finish, refusal, shownOf, text, thought } from '../support/parts.ts';
+import { toolCall as call, details, finish, refusal, shownOf, text, thought, used } from '../support/parts.ts';
 import { joinParts, providerCall } from '../support/provider-call.ts';
 import { streamed, wireAdapter, wireRequest } from '../support/wire-request.ts';
 
@@ -30,6 +30,7 @@ function read(...events: object[]): StreamPart[] {
 const usage = (input: number, output: number, more: object = {}): StreamPart => ({
   type: 'usage',
   usage: { ...plainUsage(input, output), ...more },
+  serviceTier: 'default',
 });
 /** Returns the content and the last usage. */
 const said = (parts: readonly StreamPart[]) => {
@@ -84,6 +85,25 @@ describe('an answer', () => {
     expect(replied('cached').at(-1)).toEqual(cached);
     expect(fromStream('cached').at(-1)).toEqual(cached);
     expect(replied('thinking').at(-1)).toEqual(usage(22, 140, { reasoningTokens: 118 }));
+  });
+
+  test.each([
+    [{ speed: 'fast', service_tier: 'standard' }, 'fast'],
+    [{ speed: 'standard', service_tier: 'standard' }, 'default'],
+    // Capacity that the account has bought in advance has no list price.
+    [{ service_tier: 'priority' }, 'default'],
+    [{ service_tier: 'batch' }, 'batch'],
+    [{}, undefined],
+  ])('states its service tier, in one piece and at the start of its stream: %j', (stated, serviceTier) => {
+    const counts = { input_tokens: 3, output_tokens: 4, ...stated };
+    const content = [{ type: 'text', text: 'Hi' }];
+    const whole = adapter.reply(JSON.stringify({ content, stop_reason: 'end_turn', usage: counts }));
+    expect(whole.at(-1)).toEqual({ type: 'usage', usage: plainUsage(3, 4), serviceTier });
+    const parts = read(
+      { type: 'message_start', message: { usage: counts } },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 9 } },
+    );
+    expect(parts.at(-1)).toEqual({ type: 'usage', usage: plainUsage(3, 9), serviceTier });
   });
 
   test('is a failure if it is invalid', () => {
@@ -184,7 +204,7 @@ describe('a stream', () => {
       { type: 'message_stop' },
     );
     // The count at the start is not repeated after the finish, because it would then count as the count of the whole answer.
-    expect(said(parts)).toEqual([usage(3, 0), call(0, 'c', 'f', '{"a":1}'), finish('tool_calls', 'tool_use')]);
+    expect(said(parts)).toEqual([used(3, 0, 0, 0, 0), call(0, 'c', 'f', '{"a":1}'), finish('tool_calls', 'tool_use')]);
   });
 
   test('is the same however its texts and arguments are split', () => {

@@ -29,7 +29,14 @@ const failure = (kind: 'rejected' | 'malformed', message: string, more: object =
 
 describe('an answer', () => {
   test.each<[string, StreamPart[]]>([
-    ['success', [text('A cat is a small carnivorous mammal.'), finish('stop', 'STOP'), usage(5012, 96, 87, 4096)]],
+    [
+      'success',
+      [
+        text('A cat is a small carnivorous mammal.'),
+        finish('stop', 'STOP'),
+        { ...usage(5012, 96, 87, 4096), serviceTier: 'standard' },
+      ],
+    ],
     ['length', [finish('length', 'MAX_TOKENS'), usage(11, 1024, 1024)]],
     ['continuation', [text('Lemma 1.'), finish('length', 'CONTINUATION'), usage(30, 32_768, 32_000)]],
     ['safety', [text('First, you'), finish('content_filter', 'SAFETY'), usage(14, 3)]],

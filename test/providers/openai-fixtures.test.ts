@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { isPlausible, type Usage } from '../../src/core/money/usage.ts';
-import { details, finish, refusal, text, thought, toolCall, used } from '../support/parts.ts';
+import { details, finish, refusal, text, thought, toolCall, used, usedByDefault } from '../support/parts.ts';
 import { joinParts, openaiAdapter } from '../support/provider-call.ts';
 import { streamed } from '../support/wire-request.ts';
 
@@ -32,18 +32,18 @@ const signed = { type: 'reasoning.text', format: 'anthropic-claude-v1', index: 0
 const OSLO = '{"city":"Oslo"}';
 
 const TABLE: Readonly<Record<string, readonly StreamPart[]>> = {
-  'openai/success.json': [text('Rain, later sun.'), finish('stop'), used(2006, 1920, 64, 300, 192)],
-  'openai/stream.sse': [text('Rain, later sun.'), finish('stop'), used(12, 0, 0, 9, 0)],
+  'openai/success.json': [text('Rain, later sun.'), finish('stop'), usedByDefault(2006, 1920, 64, 300, 192)],
+  'openai/stream.sse': [text('Rain, later sun.'), finish('stop'), usedByDefault(12, 0, 0, 9, 0)],
   'openai/parallel-calls.sse': [
     call('call_A1', OSLO),
     call('call_B2', '{"city":"Rome"}', 1),
     finish('tool_calls'),
-    used(80, 0, 0, 44, 0),
+    usedByDefault(80, 0, 0, 44, 0),
   ],
-  'openai/named-call.json': [call('call_C3', OSLO), finish('tool_calls', 'stop'), used(80, 0, 0, 12, 0)],
-  'openai/refusal.json': [refusal('I can’t help with that.'), finish('stop'), used(20, 0, 0, 8, 0)],
-  'openai/length.json': [finish('length'), used(20, 0, 0, 64, 64)],
-  'openai/filtered.json': [text('As for'), finish('content_filter'), used(20, 0, 0, 2, 0)],
+  'openai/named-call.json': [call('call_C3', OSLO), finish('tool_calls', 'stop'), usedByDefault(80, 0, 0, 12, 0)],
+  'openai/refusal.json': [refusal('I can’t help with that.'), finish('stop'), usedByDefault(20, 0, 0, 8, 0)],
+  'openai/length.json': [finish('length'), usedByDefault(20, 0, 0, 64, 64)],
+  'openai/filtered.json': [text('As for'), finish('content_filter'), usedByDefault(20, 0, 0, 2, 0)],
   'openai-compatible/azure-filtered.sse': [text('They'), finish('content_filter'), used(15, 0, 0, 1, 0)],
   'openai-compatible/cerebras-thinking.sse': reasoned(70, 0, 0, 40, 28),
   'openai-compatible/deepseek-broken-off.json': [

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { isPlausible } from '../../src/core/money/usage.ts';
-import { details, finish, refusal, text, thought, toolCall, used } from '../support/parts.ts';
+import { details, finish, refusal, text, thought, toolCall, usedByDefault } from '../support/parts.ts';
 import { joinParts } from '../support/provider-call.ts';
 import { streamed } from '../support/wire-request.ts';
 import { openaiOf } from './fixtures/openai-responses/adapter.ts';
@@ -32,13 +32,13 @@ const TABLE: Readonly<Record<string, readonly StreamPart[]>> = {
     text('Rain, later sun.'),
     state(encrypted(0, 'rs_1', 'gAAAAABq1')),
     finish('stop', 'completed'),
-    used(2006, 1920, 64, 300, 192),
+    usedByDefault(2006, 1920, 64, 300, 192),
   ],
   'stream.sse': [
     text('Rain, later sun.'),
     state(encrypted(0, 'rs_1', 'gAAAAABq1')),
     finish('stop', 'completed'),
-    used(12, 0, 0, 9, 0),
+    usedByDefault(12, 0, 0, 9, 0),
   ],
   'thinking-call.json': [
     thought(THOUGHTS.join('\n\n')),
@@ -46,7 +46,7 @@ const TABLE: Readonly<Record<string, readonly StreamPart[]>> = {
     call(0, 'call_A1', 'Oslo'),
     state(...THOUGHTS.map((words) => summary(0, 'rs_1', words)), encrypted(0, 'rs_1', 'gAAAAABq1')),
     finish('tool_calls', 'completed'),
-    used(90, 0, 0, 60, 40),
+    usedByDefault(90, 0, 0, 60, 40),
   ],
   'parallel-calls.sse': [
     thought('**Two cities**\n\nOslo first.'),
@@ -58,17 +58,17 @@ const TABLE: Readonly<Record<string, readonly StreamPart[]>> = {
       encrypted(2, 'rs_2', 'gAAAAABq2'),
     ),
     finish('tool_calls', 'completed'),
-    used(80, 64, 0, 44, 20),
+    usedByDefault(80, 64, 0, 44, 20),
   ],
-  'refusal.json': [refusal('I can’t help with that.'), finish('stop', 'completed'), used(20, 0, 0, 8, 0)],
+  'refusal.json': [refusal('I can’t help with that.'), finish('stop', 'completed'), usedByDefault(20, 0, 0, 8, 0)],
   'length.json': [
     state(encrypted(0, 'rs_1', 'gAAAAABq1')),
     finish('length', 'max_output_tokens'),
-    used(20, 0, 0, 64, 64),
+    usedByDefault(20, 0, 0, 64, 64),
   ],
-  'filtered.sse': [text('As for'), finish('content_filter', 'content_filter'), used(20, 0, 0, 2, 0)],
+  'filtered.sse': [text('As for'), finish('content_filter', 'content_filter'), usedByDefault(20, 0, 0, 2, 0)],
   'failed.json': [failure('server', 'failed to generate')],
-  'failed.sse': [text('Half'), used(20, 0, 0, 2, 0), failure('rate_limited', 'Rate limit reached')],
+  'failed.sse': [text('Half'), usedByDefault(20, 0, 0, 2, 0), failure('rate_limited', 'Rate limit reached')],
   'error.sse': [failure('server', 'An error occurred')],
 };
 

@@ -51,6 +51,7 @@ describe('a good answer', () => {
       {
         type: 'usage',
         usage: { inputTokens: 7, outputTokens: 5, reasoningTokens: 0 },
+        serviceTier: 'default',
       },
     ]);
     expect(streamed.call.sent).toBe(true);

@@ -19,7 +19,7 @@ export const used = (
   written: number,
   outputTokens: number,
   reasoningTokens: number,
-): StreamPart => ({
+): Extract<StreamPart, { readonly type: 'usage' }> => ({
   type: 'usage',
   usage: {
     ...{ inputTokens, outputTokens, reasoningTokens },
@@ -27,6 +27,12 @@ export const used = (
       units: { ...(cached > 0 && { cached_input: cached }), ...(written > 0 && { cache_write: written }) },
     }),
   },
+});
+
+/** Usage of an answer that states the default service tier. */
+export const usedByDefault = (...counts: Parameters<typeof used>): StreamPart => ({
+  ...used(...counts),
+  serviceTier: 'default',
 });
 
 /** Returns the parts without output that is only counted. */

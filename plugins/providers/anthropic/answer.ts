@@ -7,7 +7,7 @@ import { OutputFound } from '../unread.ts';
 import { BlockReader } from './blocks.ts';
 import { failureOfError } from './failure.ts';
 import { addUnreadOfBlock, unreadOf } from './unread.ts';
-import { FIGURES, readUsage, usageOf } from './usage.ts';
+import { FIGURES, readUsage, tierIn, usageOf } from './usage.ts';
 
 /**
  * Reads an unstreamed answer into the same parts that a stream would produce.
@@ -36,7 +36,7 @@ export function readReply(body: string, passthrough = false): readonly StreamPar
     const notes = { unread, usage: statedUsage(usage, usageOf(objectOf(usage)), OF_MESSAGE) };
     parts.unshift(passedEvent({ ...reply, type: 'message' }, '', notes));
   }
-  addUsage(isObject(usage) ? readUsage(usage) : null, parts);
+  if (isObject(usage)) addUsage(readUsage(usage), parts, undefined, tierIn(usage));
   return parts;
 }
 
@@ -48,6 +48,8 @@ export class EventReader implements StreamReader {
   readonly #blocks: BlockReader;
   /** The token usage so far. Each event reports the running total of some members of the usage. */
   protected readonly usage: Record<string, unknown> = {};
+  /** The service tier that an event has stated. */
+  #tier: string | undefined;
   #isOver = false;
 
   constructor(passes = false) {
@@ -116,7 +118,9 @@ export class EventReader implements StreamReader {
     }
     for (const figure of FIGURES) this.usage[figure] = usage[figure] ?? this.usage[figure];
     const total = readUsage(this.usage);
-    if (total) parts.push({ type: 'usage', usage: total });
+    if (!total) return;
+    this.#tier ??= tierIn(usage);
+    parts.push({ type: 'usage', usage: total, serviceTier: this.#tier });
   }
 }
 

@@ -10,6 +10,11 @@ import { declarationsOf, toolChoiceOf, toolsOf } from './tools.ts';
 
 /** The version of the API, which Signalbox uses even if the caller names no version. */
 export const HEADERS = { 'anthropic-version': '2023-06-01' } as const;
+/** The headers of a request with the fast speed, which is a beta for some models (platform.claude.com/docs/en/build-with-claude/fast-mode). */
+const FAST_HEADERS = { ...HEADERS, 'anthropic-beta': 'fast-mode-2026-02-01' } as const;
+
+/** The service tier that Anthropic calls a speed. */
+export const FAST = 'fast';
 
 /** Members of turns and parts that this file reads. */
 const READ = ['cache_control', 'is_error'] as const;
@@ -34,6 +39,7 @@ export function buildRequest(call: ProviderCall, mayMark: boolean): BuiltRequest
   if (!thinking.honored) notes.drop(request.names.reasoningEffort);
   if (thinking.config === undefined && isObject(extras.thinking)) notes.drop('thinking');
   const hasTools = tools.length > 0;
+  const isFast = call.serviceTier === FAST;
   const output = outputOf(request, thinking, notes);
   const body = {
     ...extras,
@@ -47,13 +53,19 @@ export function buildRequest(call: ProviderCall, mayMark: boolean): BuiltRequest
     ...samplingOf(call, rules, thinking, notes),
     ...(request.settings.stop?.length && { stop_sequences: [request.settings.stop].flat() }),
     thinking: thinking.config,
+    speed: isFast ? 'fast' : undefined,
     ...(output && { output_config: output }),
     ...(request.settings.user && { metadata: { user_id: request.settings.user } }),
     ...(call.stream && { stream: true }),
   };
   for (const path of unnamedMembers(request, READ)) notes.drop(path);
   if (notes.refusal !== '') return { kind: 'rejected', message: notes.refusal };
-  return { path: '/messages', headers: HEADERS, body: JSON.stringify(body), dropped: notes.dropped };
+  return {
+    path: '/messages',
+    headers: isFast ? FAST_HEADERS : HEADERS,
+    body: JSON.stringify(body),
+    dropped: notes.dropped,
+  };
 }
 
 interface Prompt extends Pick<AnthropicPrompt, 'system' | 'turns'> {

@@ -1,5 +1,5 @@
 import { canonicalUsage, toolUse, type Usage } from 'signalbox/plugin';
-import { type Json, numberOf, objectOf } from '../json.ts';
+import { type Json, numberOf, objectOf, statedText } from '../json.ts';
 
 /** The usage members that the adapter keeps. Copying all members of the usage for every event would be too slow. */
 export const FIGURES = [
@@ -27,6 +27,16 @@ export const usageOf = (usage: Json): Usage =>
     },
     { input: false, output: true, reasoning: true },
   );
+
+/** Capacity that the account has bought in advance has no list price, so the price of the policy applies. */
+const BASE_PRICED: ReadonlySet<string> = new Set(['standard', 'priority']);
+
+/** Returns the service tier that a `usage` object states: `fast` for the fast speed, `default`, or another tier; undefined for none. */
+export function tierIn({ speed, service_tier: stated }: Json): string | undefined {
+  if (speed === 'fast') return speed;
+  const tier = statedText(stated);
+  return tier !== undefined && BASE_PRICED.has(tier) ? 'default' : tier;
+}
 
 /** Returns what is billed in addition to plain tokens. The uses of tools are named without their unit: `web_search_requests`. */
 function unitsOf(usage: Json): Record<string, number | undefined> {

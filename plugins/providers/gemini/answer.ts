@@ -10,7 +10,7 @@ import {
   type Usage,
 } from 'signalbox/plugin';
 import { madeCallId } from '../call-ids.ts';
-import { indexOf, isObject, type Json, listOf, numberOf, objectOf, parseJson, textOf } from '../json.ts';
+import { indexOf, isObject, type Json, listOf, numberOf, objectOf, parseJson, statedText, textOf } from '../json.ts';
 import { malformed, unreadParts } from '../parts.ts';
 import { OutputFound } from '../unread.ts';
 import { failureOfError } from './failure.ts';
@@ -50,7 +50,7 @@ export class GeminiReader implements StreamReader {
     for (const candidate of listOf(response.candidates)) failure ??= this.#candidate(candidate, parts);
     // A usage after the finish completes the answer; a usage before a failure is still billed.
     const usage = readUsage(response.usageMetadata);
-    if (usage) parts.push({ type: 'usage', usage });
+    if (usage) parts.push({ type: 'usage', usage, serviceTier: tierIn(objectOf(response.usageMetadata)) });
     if (failure) parts.push({ type: 'failure', failure });
     return parts;
   }
@@ -192,6 +192,14 @@ function readUsage(metadata: unknown): Usage | null {
     { input: true, output: true, reasoning: among },
   );
 }
+
+/** Returns the service tier that the usage states, such as `flex` or `SERVICE_TIER_FLEX`; undefined for none. */
+const tierIn = ({ serviceTier }: Json): string | undefined =>
+  statedText(
+    statedText(serviceTier)
+      ?.toLowerCase()
+      .replace(/^service_tier_|unspecified$/g, ''),
+  );
 
 function unitsOf(metadata: Json): Record<string, number | undefined> {
   const { promptTokensDetails: prompt, cacheTokensDetails: cached, candidatesTokensDetails: answer } = metadata;

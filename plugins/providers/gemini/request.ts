@@ -25,6 +25,7 @@ export function buildRequest(call: ProviderCall): BuiltRequest {
     contents,
     ...(system.length > 0 && { systemInstruction: { parts: system } }),
     ...tools,
+    serviceTier: call.serviceTier,
     generationConfig: { ...samplingOf(call, notes), ...formatOf(request, notes), ...thinkingOf(call, notes) },
   };
   if (notes.refusal !== '') return { kind: 'rejected', message: notes.refusal };

@@ -6,7 +6,7 @@ import {
   type TextForm,
   type Usage,
 } from 'signalbox/plugin';
-import { isObject, type Json, listOf, numberOf, objectOf, parseJson } from '../json.ts';
+import { isObject, type Json, listOf, numberOf, objectOf, parseJson, statedText } from '../json.ts';
 import { addUsage, malformed, unreadParts } from '../parts.ts';
 import { statedCost } from '../stated-cost.ts';
 import { ChoiceReader } from './choice.ts';
@@ -27,7 +27,7 @@ export function readCompletion(reply: unknown): readonly StreamPart[] {
   const reader = new ChoiceReader();
   const choices = listOf(reply.choices);
   for (const choice of choices) reader.read(choice, reply.id, parts);
-  addUsage(readUsage(reply.usage), parts, statedCost(objectOf(reply.usage)));
+  addUsage(readUsage(reply.usage), parts, statedCost(objectOf(reply.usage)), statedText(reply.service_tier));
   if (choices.length === 0) parts.push(malformed('the answer has no choices'));
   return parts;
 }
@@ -72,7 +72,10 @@ function readChunk(data: string, isError: boolean, reader: ChoiceReader): readon
   for (const choice of choices) reader.read(choice, chunk.id, parts);
   // The usage comes last, because a usage after the finish completes the answer.
   const usage = usageOf(chunk, choices);
-  if (usage) parts.push({ type: 'usage', usage, cost: statedCost(objectOf(chunk.usage)) });
+  if (usage) {
+    const cost = statedCost(objectOf(chunk.usage));
+    parts.push({ type: 'usage', usage, cost, serviceTier: statedText(chunk.service_tier) });
+  }
   return parts;
 }
 

@@ -1,4 +1,4 @@
-import type { Capability, PreparedProvider, WireAdapter } from 'signalbox/plugin';
+import type { Capability, PreparedProvider, ServiceTiers, WireAdapter } from 'signalbox/plugin';
 import { ChunkReader, readReply } from './answer.ts';
 import { embeddingsOf } from './embeddings.ts';
 import { readFailure } from './failure.ts';
@@ -12,6 +12,13 @@ const COMPLETIONS: Readonly<Record<DialectSettings['completions'], readonly Capa
   none: [],
   prompt: ['completions'],
   prompt_and_suffix: ['completions', 'suffix'],
+};
+
+/** Servers without a setting of the account may not know the name `default`, and mean it if no tier is stated. */
+const TIERS: Readonly<Record<DialectSettings['service_tier'], ServiceTiers | undefined>> = {
+  left_out: undefined,
+  sent: { takes: (tier) => tier !== 'default' },
+  always: { takes: () => true, usual: 'default' },
 };
 
 /** Creates the adapter for one server's variant of OpenAI's chat completions. */
@@ -29,6 +36,7 @@ export function chatCompletions(
     passes: () => COMPLETIONS[settings.completions],
     // platform.openai.com/docs/api-reference/chat/create#chat-create-stop
     takesStops: (stops) => stops.length <= 4,
+    serviceTiers: TIERS[settings.service_tier],
     request: (call) => buildRequest(call, settings),
     reply: readReply,
     stream: () => new ChunkReader(),

@@ -50,7 +50,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     },
   },
 
-  // Types of groq-sdk 1.6.0; console.groq.com/docs/prompt-caching. JSON together with tools: vercel/ai#16540.
+  // Types of groq-sdk 1.6.0; console.groq.com/docs/prompt-caching, console.groq.com/docs/service-tiers. JSON together with tools: vercel/ai#16540.
   groq: {
     baseUrl: 'https://api.groq.com/openai/v1',
     apiKeyEnv: 'GROQ_API_KEY',
@@ -62,6 +62,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
       reasoning_history: 'reasoning',
       unknown_members: 'left_out',
       efforts: [...USUAL],
+      service_tier: 'sent',
       lacks: ['penalties', 'logit_bias', 'logprobs', 'choices', 'json_with_tools', ...NO_FILES],
     },
   },
@@ -99,7 +100,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
   },
 
   // Types of @openrouter/sdk 1.3.19, which have no `n`: OpenRouter always returns one choice (OpenRouterArchived/openrouter-runner#99);
-  // openrouter.ai/docs/use-cases/reasoning-tokens.
+  // openrouter.ai/docs/use-cases/reasoning-tokens, openrouter.ai/docs/guides/features/service-tiers.
   openrouter: {
     baseUrl: 'https://openrouter.ai/api/v1',
     apiKeyEnv: 'OPENROUTER_API_KEY',
@@ -108,6 +109,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
       developer_role: 'developer',
       reasoning_history: 'reasoning_details',
       cache_hints: 'sent',
+      service_tier: 'sent',
       lacks: ['choices', 'file_ids'],
     },
   },

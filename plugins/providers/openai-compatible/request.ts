@@ -77,6 +77,7 @@ export function buildRequest(
   if (request.tools != null) Object.assign(body, toolFields(request, model, settings, dropped));
   const { reasoning_effort: effort } = request;
   if (typeof effort === 'string') body.reasoning_effort = effortOf(effort, call, settings, dropped);
+  if (call.serviceTier !== undefined) body.service_tier = tierName(call.serviceTier);
   body[isCompletion ? 'max_tokens' : settings.max_tokens_field] = call.outputCap;
   if (call.stream) addStream(body, request, settings);
   return {
@@ -86,6 +87,9 @@ export function buildRequest(
     dropped: call.request.original.dialect === OPENAI_CHAT ? dropped : namedFor(call.request, dropped, settings),
   };
 }
+
+/** Returns OpenAI's name of a service tier. Not every server knows its newer name `fast`. */
+export const tierName = (tier: string): string => (tier === 'fast' ? 'priority' : tier);
 
 /** Returns the text that the model continues, and the text that follows the answer. */
 function promptOf({ conversation: { turns } }: ModelRequest): Members {

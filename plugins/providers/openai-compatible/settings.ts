@@ -70,6 +70,10 @@ export const DialectSettings = Type.Object(
       'Whether the server continues texts (`/v1/completions`), and whether it accepts a `suffix`.',
     ),
     completions_path: oneOf(['/completions', '/beta/completions'], 'Where the server continues texts.'),
+    service_tier: oneOf(
+      ['left_out', 'sent', 'always'],
+      'Whether the server knows `service_tier`. If it is left out, `platform.dropped` lists it. `always`: a request that draws on a budget or balance and asks for no tier gets the tier `default`, because a setting of the account could choose another one.',
+    ),
     leave_out: someOf(
       ['user', 'name', 'stream_options'],
       'Fields to omit because the server rejects them. The answer stays the same.',

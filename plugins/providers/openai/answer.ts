@@ -1,5 +1,5 @@
 import type { Frame, StreamPart, StreamReader } from 'signalbox/plugin';
-import { indexOf, isObject, type Json, listOf, objectOf, parseJson, textOf } from '../json.ts';
+import { indexOf, isObject, type Json, listOf, objectOf, parseJson, statedText, textOf } from '../json.ts';
 import { ChunkReader, readCompletion } from '../openai-compatible/answer.ts';
 import { addUsage, passedEvent, unreadParts } from '../parts.ts';
 import { statedCost } from '../stated-cost.ts';
@@ -20,7 +20,12 @@ export function readReply(body: string, format: ReasoningFormat, passthrough = f
     : [...unreadParts(unread)];
   for (let at = 0; at < output.length; at++) items.end(at, output[at], parts, ['output', at]);
   if (parts.some(({ type }) => type === 'failure'))
-    addUsage(readUsage(reply.usage, items.searches), parts, statedCost(objectOf(reply.usage)));
+    addUsage(
+      readUsage(reply.usage, items.searches),
+      parts,
+      statedCost(objectOf(reply.usage)),
+      statedText(reply.service_tier),
+    );
   else readEnding(textOf(reply.status), reply, items, parts);
   return parts;
 }

@@ -1,5 +1,5 @@
 import { canonicalUsage, type FinishReason, type ProviderFailure, type StreamPart, type Usage } from 'signalbox/plugin';
-import { isObject, type Json, numberOf, objectOf, textOf } from '../json.ts';
+import { isObject, type Json, numberOf, objectOf, statedText, textOf } from '../json.ts';
 import { failureOfError } from '../openai-compatible/failure.ts';
 import { statedCost } from '../stated-cost.ts';
 import { statedUsage } from '../stated-usage.ts';
@@ -22,7 +22,10 @@ export function readEnding(status: string, response: Json, items: ItemReader, pa
   if (finish && items.details.length > 0) parts.push({ type: 'state', choice: 0, details: items.details });
   if (finish) parts.push(finish);
   // The usage comes before the failure, which ends reading, because the usage is billed anyway.
-  if (usage) parts.push({ type: 'usage', usage, cost: statedCost(objectOf(response.usage)) });
+  if (usage) {
+    const cost = statedCost(objectOf(response.usage));
+    parts.push({ type: 'usage', usage, cost, serviceTier: statedText(response.service_tier) });
+  }
   if (!finish) parts.push({ type: 'failure', failure: failureIn(response, status) });
 }
 

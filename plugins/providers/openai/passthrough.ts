@@ -7,6 +7,7 @@ import {
   writeJson,
 } from 'signalbox/plugin';
 import { isObject, listOf, objectOf, parseJson, textOf } from '../json.ts';
+import { tierName } from '../openai-compatible/request.ts';
 import { effortFor } from './models.ts';
 
 /** The dialect of requests that are passed on unchanged. */
@@ -40,6 +41,7 @@ export function passedRequest(call: ProviderCall): HttpCall {
     model: upstream,
     max_output_tokens: outputCap,
     store: false,
+    service_tier: call.serviceTier && tierName(call.serviceTier),
     ...(call.stream && streamFields(original)),
   };
   if (!model.acceptsTemperature) {

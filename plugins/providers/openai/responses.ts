@@ -8,6 +8,7 @@ import {
   pathText,
 } from 'signalbox/plugin';
 import { hintsOfTool, Notes, unnamedMembers } from '../notes.ts';
+import { tierName } from '../openai-compatible/request.ts';
 import { isToolName } from './calls.ts';
 import { inputOf } from './input.ts';
 import { streamFields } from './passthrough.ts';
@@ -58,6 +59,7 @@ export function buildResponses(call: ProviderCall, effort: string | undefined, s
     reasoning: { effort, summary },
     max_output_tokens: outputCap,
     store: false,
+    service_tier: call.serviceTier && tierName(call.serviceTier),
     include: ['reasoning.encrypted_content'],
     ...(call.stream && streamFields(request.original.body)),
   };

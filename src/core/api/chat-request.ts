@@ -128,6 +128,11 @@ export const ChatRequest = openShape(
     reasoning_effort: nullable(
       Type.String({ description: 'How much the model reasons before it answers, such as `low`, `medium` or `high`.' }),
     ),
+    service_tier: nullable(
+      Type.String({
+        description: 'The service tier, such as `flex` or `priority`, for models with a price of this tier.',
+      }),
+    ),
     user: nullable(Type.String()),
     metadata: nullable(textMembers()),
     ...ROUTING_FIELDS,

@@ -48,6 +48,10 @@ export interface Receipt {
   readonly saved: Microcredits;
 }
 
+/** Returns the service tier of an answer, as its attempt states it; undefined for none. */
+export const servedTierIn = ({ attempts }: Pick<Receipt['platform'], 'attempts'>): string | undefined =>
+  attempts.at(-1)?.service_tier;
+
 /** The number of tokens of a prompt, and how it was found. */
 export interface PromptCount {
   readonly inputTokens: number;

@@ -8,6 +8,7 @@ import {
   failureKind,
   modelId,
   rawFinishReasons,
+  servedTier,
   upstreamRequestId,
 } from './shared-fields.ts';
 
@@ -162,6 +163,16 @@ export const ATTEMPT = {
             0.0125,
           ),
         ),
+      ),
+    ),
+  ),
+  service_tier: f.stored(
+    18,
+    f.orAbsent(
+      null,
+      f.orNull(
+        servedTier,
+        'The service tier that the provider’s answer states, such as `flex`. Null if it states none, for the default tier if the request asks for none, and in old records.',
       ),
     ),
   ),

@@ -12,6 +12,7 @@ import {
   policyRevision,
   rawFinishReasons,
   routeReason,
+  servedTier,
   upstreamRequestId,
 } from './shared-fields.ts';
 
@@ -79,6 +80,7 @@ export const Platform = field.named('Platform', 'The routing and the cost of the
       finish_reasons: rawFinishReasons,
       after: Type.Optional(afterSignal),
       credits_consumed: Type.Optional(attemptCredits),
+      service_tier: Type.Optional(servedTier),
     }),
     'The attempts, in order. Each attempt except the last failed before the caller received content. If a second attempt failed, the first answer is the last of the list.',
   ),

@@ -31,6 +31,11 @@ export const attemptCredits = credits(
   0.03,
 );
 
+export const servedTier = text(
+  'The service tier that the provider’s answer states, such as `flex`. Absent if it states none, and for the default tier if the request asks for none.',
+  'flex',
+);
+
 export const modelId = (description: string, example = 'gpt-6-luna') => text(description, example);
 
 export const decisionId = text('ID of the decision. `GET /v1/decisions/{id}` explains it.', 'dec_0a4x1wm3zk0');

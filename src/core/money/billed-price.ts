@@ -1,5 +1,6 @@
-import { costOf, type Price } from './price.ts';
+import { costOf, type Price, priceOfTier, pricesOfTier } from './price.ts';
 import { type PricePlan, priceAt } from './price-plan.ts';
+import { DEFAULT_TIER } from './service-tier.ts';
 import type { Usage } from './usage.ts';
 
 /** When an attempt was sent and when its answer ended, ms since 1970. */
@@ -17,16 +18,11 @@ export interface BilledPrice {
 
 /** The service tiers of an attempt, as policies name them. */
 export interface BilledTier {
-  /** The tier that the request asked for; null for the default tier, `auto` for whichever the provider chooses. */
+  /** The tier that the provider was asked for; null for none, `auto` for whichever the provider chooses. */
   readonly asked: string | null;
-  /** The tier that the answer states; null if it states none. */
+  /** The tier that the answer states (`servedTier`); null if it states none. */
   readonly served: string | null;
 }
-
-/** The names that answers give to the tier of the base price. */
-const DEFAULT_TIERS: ReadonlySet<string> = new Set(['default', 'standard', 'on_demand']);
-/** A request with this tier leaves the tier to the settings of the operator's account. */
-const AUTO_TIER = 'auto';
 
 /**
  * Returns the price of a usage that began and ended at given moments: the one of the moment that the policy names, or the dearer of both. Of
@@ -49,16 +45,11 @@ export function billedPrice(
 /** Returns the price of the service tier that billed a usage. */
 export function tierPrice(price: Price, usage: Usage, { asked, served }: BilledTier): Price {
   const { tiers } = price;
-  if (tiers === undefined) return price;
-  if (served !== null && DEFAULT_TIERS.has(served)) return price;
-  const stated = served === null ? undefined : ofName(tiers, served);
-  if (stated !== undefined) return stated;
-  if (served === null && asked === null) return price;
-  const possible = served !== null || asked === AUTO_TIER ? Object.values(tiers) : [ofName(tiers, asked ?? '')];
+  const tier = served ?? asked;
+  if (tiers === undefined || tier === null || tier === DEFAULT_TIER) return price;
+  const own = served === null ? undefined : priceOfTier(price, served);
+  if (own !== undefined) return own;
   let dearest = price;
-  for (const one of possible) if (one !== undefined && costOf(one, usage) > costOf(dearest, usage)) dearest = one;
+  for (const one of pricesOfTier(price, tier)) if (costOf(one, usage) > costOf(dearest, usage)) dearest = one;
   return dearest;
 }
-
-const ofName = (tiers: NonNullable<Price['tiers']>, name: string): Price | undefined =>
-  Object.hasOwn(tiers, name) ? tiers[name] : undefined;

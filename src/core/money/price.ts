@@ -1,6 +1,7 @@
 import type { AskedAddOns } from './add-ons.ts';
 import type { Microcredits } from './credits.ts';
 import type { Decimal } from './decimal.ts';
+import { otherTierName } from './service-tier.ts';
 import {
   ALL_MEDIA,
   type Amounts,
@@ -241,13 +242,32 @@ export function undividedUnit(price: Price, { units }: AskedAddOns): UndividedUn
   };
 }
 
+/** Returns the price of a service tier by any of its names; undefined if the policy states none. */
+export function priceOfTier({ tiers }: Price, name: string): Price | undefined {
+  if (tiers === undefined) return undefined;
+  if (Object.hasOwn(tiers, name)) return tiers[name];
+  const other = otherTierName(name);
+  return other !== undefined && Object.hasOwn(tiers, other) ? tiers[other] : undefined;
+}
+
+/**
+ * Returns the prices that may bill a request for a service tier in addition to the base price: the tier's own price, or all if the policy
+ * states none for it.
+ */
+export function pricesOfTier(price: Price, tier: string | undefined): readonly Price[] {
+  if (price.tiers === undefined || tier === undefined) return NO_PRICES;
+  const own = priceOfTier(price, tier);
+  return own === undefined ? Object.values(price.tiers) : [own];
+}
+const NO_PRICES: readonly Price[] = [];
+
 /** Whether a price covers everything that a request allows its service to bill. */
 export function coversAll(priced: Priced, { tier, units, toolUses, unpriced }: AskedAddOns): boolean {
   const keys = [...units, ...Object.keys(toolUses).map(toolUse)];
   return (
     unpriced.length === 0 &&
     pricesOf(priced).every((price) => {
-      const asked = tier === undefined ? price : price.tiers?.[tier];
+      const asked = tier === undefined ? price : priceOfTier(price, tier);
       return asked !== undefined && [price, asked].every((one) => hasRates(one, keys));
     })
   );
@@ -288,16 +308,14 @@ function boundOf(
 ): Microcredits {
   const { input, output, fees } = dearestRates(price, inputTokens, asked, media);
   const sum = fees + inputTokens * input + outputTokens * output;
-  const bound =
+  let bound =
     sum <= Number.MAX_SAFE_INTEGER
       ? ceilDivided(sum, price.divisor)
       : ceilDividedExactly([1, fees, inputTokens, input, outputTokens, output], price.divisor);
-  const other = askedTier(price, asked);
-  return other === undefined ? bound : Math.max(bound, boundOf(other, inputTokens, outputTokens, asked, media));
+  for (const other of pricesOfTier(price, asked?.tier))
+    bound = Math.max(bound, boundOf(other, inputTokens, outputTokens, asked, media));
+  return bound;
 }
-
-const askedTier = ({ tiers }: Price, asked: AskedAddOns | undefined): Price | undefined =>
-  tiers === undefined || asked?.tier === undefined ? undefined : tiers[asked.tier];
 
 /**
  * Returns the most output tokens whose worst-case cost, together with `inputTokens`, is at most `amount`; -1 if even the input costs more.
@@ -325,9 +343,10 @@ function withinOf(
   asked: AskedAddOns | undefined,
   media: number,
 ): number {
-  const own = withinTier(price, inputTokens, amount, asked, media);
-  const other = askedTier(price, asked);
-  return other === undefined ? own : Math.min(own, withinTier(other, inputTokens, amount, asked, media));
+  let output = withinTier(price, inputTokens, amount, asked, media);
+  for (const other of pricesOfTier(price, asked?.tier))
+    output = Math.min(output, withinTier(other, inputTokens, amount, asked, media));
+  return output;
 }
 
 function withinTier(

@@ -216,6 +216,8 @@ export interface ModelSettings {
   readonly parallelToolCalls?: boolean;
   /** The caller's name of its end user. */
   readonly user?: string;
+  /** The service tier that the request asks for (`askedTier`), such as `flex`. */
+  readonly serviceTier?: string;
 }
 
 /** A list of models to try next, in this order, as a request states it. The policy decides whether it counts. */

@@ -50,8 +50,6 @@ const otherThan =
 
 /** Fields that change Anthropic's bill without a price in the catalog, with a test for the values that do so. */
 const UNPRICED: readonly (readonly [field: string, isBilled: (value: unknown) => boolean])[] = [
-  ['service_tier', otherThan('auto', 'standard_only')],
-  ['speed', otherThan('standard')],
   ['inference_geo', otherThan('global')],
   ['compaction', always],
   ['fallbacks', always],

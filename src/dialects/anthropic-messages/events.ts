@@ -1,12 +1,12 @@
 import type { StreamPart } from '../../contract/parts.ts';
-import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
+import { type AnswerIdentity, type Receipt, servedTierIn } from '../../core/decision/answer.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import { isPlausible, plainUsage, type Usage } from '../../core/money/usage.ts';
 import { serverSentEvent, serverSentEvents } from '../server-sent-events.ts';
 import type { EventWriter } from '../surface.ts';
 import { AnswerBlocks, type BlockStart, type BlockStep, isBlockPart } from './answer-blocks.ts';
 import { errorBody } from './error.ts';
-import { type FinishReport, messageHead, stopMembers, usageMembers, wholeUsage } from './members.ts';
+import { type FinishReport, messageHead, stopMembers, tierMembers, usageMembers, wholeUsage } from './members.ts';
 import { PassedEvents } from './passed-events.ts';
 
 const STOP = serverSentEvent('message_stop', '{"type":"message_stop"}');
@@ -64,7 +64,7 @@ export class MessageEvents implements EventWriter {
     const delta = {
       type: 'message_delta',
       delta: { ...stopMembers(this.#finish, this.#blocks), container: null },
-      usage: usageMembers(usage, platform.estimated),
+      usage: { ...usageMembers(usage, platform.estimated), ...tierMembers(servedTierIn(platform)) },
       platform,
     };
     return began + this.#text(steps) + serverSentEvent('message_delta', JSON.stringify(delta)) + STOP;

@@ -1,6 +1,7 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import type { AnswerIdentity } from '../../core/decision/answer.ts';
 import { idText } from '../../core/id.ts';
+import { DEFAULT_TIER } from '../../core/money/service-tier.ts';
 import { figureOf, type Usage } from '../../core/money/usage.ts';
 import type { AnswerBlocks } from './answer-blocks.ts';
 
@@ -55,13 +56,21 @@ export function usageMembers(usage: Usage, estimated: boolean) {
   };
 }
 
-/** Returns the usage of a complete message. */
-export const wholeUsage = (usage: Usage, estimated: boolean) => ({
+/** Returns the usage of a complete message. @param tier the service tier that the provider states; undefined for none */
+export const wholeUsage = (usage: Usage, estimated: boolean, tier?: string) => ({
   ...usageMembers(usage, estimated),
   service_tier: null,
   inference_geo: null,
   speed: null,
+  ...tierMembers(tier),
 });
+
+/** Returns the members of a usage that state a service tier. Anthropic calls the tier `fast` a speed, and the default tier `standard`. */
+export function tierMembers(tier: string | undefined) {
+  if (tier === undefined) return {};
+  if (tier === 'fast') return { speed: tier, service_tier: 'standard' };
+  return { service_tier: tier === DEFAULT_TIER ? 'standard' : tier };
+}
 
 /** The end of an answer that Signalbox cut because the money for more output was missing. */
 export const CUT = { stop_reason: 'max_tokens', stop_sequence: null, stop_details: null } as const;

@@ -1,5 +1,5 @@
 import type { StreamPart } from '../../contract/parts.ts';
-import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
+import { type AnswerIdentity, type Receipt, servedTierIn } from '../../core/decision/answer.ts';
 import { inputOf } from '../../core/json/object.ts';
 import type { AnswerWriter } from '../surface.ts';
 import { AnswerBlocks, type BlockStart, type BlockStep, isBlockPart } from './answer-blocks.ts';
@@ -41,7 +41,7 @@ export class MessageWriter implements AnswerWriter {
       ...messageHead(this.#identity),
       content: this.#content.map(blockOf),
       ...stopMembers(this.#finish, this.#blocks),
-      usage: wholeUsage(usage, platform.estimated),
+      usage: wholeUsage(usage, platform.estimated, servedTierIn(platform)),
       platform,
     });
   }

@@ -1,6 +1,7 @@
 import { FIELD_NAMES } from '../../contract/field-names.ts';
 import { extrasOf, unnamedMembers } from '../../core/api/extras.ts';
 import { routingOf } from '../../core/api/routing-fields.ts';
+import { askedTier, DEFAULT_TIER } from '../../core/money/service-tier.ts';
 import type { AnswerFormat, ModelSettings } from '../../core/request/conversation.ts';
 import type { FieldNames, RequestReader } from '../../core/request/model-request.ts';
 import { unpricedIn } from './billing.ts';
@@ -20,11 +21,14 @@ const NAMES: FieldNames = {
 };
 const BY_THINKING: FieldNames = { ...NAMES, reasoningEffort: 'thinking' };
 
+/** The field with which a request asks for a service tier: `speed`, or `service_tier` if no speed is stated. */
+const tierField = ({ speed }: MessagesRequest) => (speed == null || speed === 'standard' ? 'service_tier' : 'speed');
+
 /** Reads the body of a message request that has already been checked. */
 export const MESSAGES_READER: RequestReader<MessagesRequest> = {
   dialect: ANTHROPIC_MESSAGES,
   operation: 'chat',
-  names: ({ output_config: output }) => (output?.effort == null ? BY_THINKING : NAMES),
+  names: namesOf,
   model: ({ model }) => model,
   isStream: ({ stream }) => stream === true,
   conversation: conversationOf,
@@ -38,6 +42,12 @@ export const MESSAGES_READER: RequestReader<MessagesRequest> = {
   answerFormat: ({ schema }) => ({ type: 'json_schema', schema }),
 };
 
+function namesOf(body: MessagesRequest): FieldNames {
+  const names = body.output_config?.effort == null ? BY_THINKING : NAMES;
+  const serviceTier = tierField(body);
+  return serviceTier === names.serviceTier ? names : { ...names, serviceTier };
+}
+
 function settingsOf(body: MessagesRequest): ModelSettings {
   return {
     // A warm-up request has `max_tokens: 0`. Signalbox decides a warm-up request, and makes its hold, as if its answer had one token.
@@ -49,7 +59,14 @@ function settingsOf(body: MessagesRequest): ModelSettings {
     reasoningEffort: effortOf(body),
     parallelToolCalls: isSingle(body) ? false : undefined,
     user: body.metadata?.user_id,
+    serviceTier: tierOf(body),
   };
+}
+
+/** Anthropic’s `standard_only` excludes capacity that the account has bought in advance, so it means the default tier. */
+function tierOf(body: MessagesRequest): string | undefined {
+  const stated = body[tierField(body)];
+  return askedTier(stated === 'standard_only' ? DEFAULT_TIER : stated);
 }
 
 /**

@@ -161,6 +161,14 @@ export const MessagesRequest = openShape(
         description: '`user_id` is sent to Anthropic’s models. The policy’s rules can use the other members.',
       }),
     ),
+    speed: optionalOrNull(
+      Type.String({ description: '`fast` for models with a price of the service tier `fast`; otherwise `standard`.' }),
+    ),
+    service_tier: optionalOrNull(
+      Type.String({
+        description: '`auto` or `standard_only`; for models of other providers also a tier such as `flex`.',
+      }),
+    ),
     route_strategy: optionalOrNull(RouteStrategy),
     constraints: optionalOrNull(RouteConstraints),
     budget_limit: optionalOrNull(BudgetLimit),

@@ -1,8 +1,9 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
-import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
+import { type AnswerIdentity, type Receipt, servedTierIn } from '../../core/decision/answer.ts';
 import { idText } from '../../core/id.ts';
 import { inputOf, isObject, listOf, objectOf } from '../../core/json/object.ts';
 import type { Members } from '../../core/json/original.ts';
+import { DEFAULT_TIER } from '../../core/money/service-tier.ts';
 import { figureOf, type Usage } from '../../core/money/usage.ts';
 import { googleSignature, wrappedSignature } from './signature.ts';
 
@@ -183,6 +184,8 @@ function usageMetadata(usage: Usage, estimated: boolean): object {
 
 /** Returns the members of the end of an answer. */
 export const receiptMembers = ({ usage, platform }: Receipt) => ({
-  usageMetadata: usageMetadata(usage, platform.estimated),
+  usageMetadata: { ...usageMetadata(usage, platform.estimated), serviceTier: tierName(servedTierIn(platform)) },
   platform,
 });
+
+const tierName = (tier: string | undefined): string | undefined => (tier === DEFAULT_TIER ? 'standard' : tier);

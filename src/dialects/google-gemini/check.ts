@@ -21,10 +21,8 @@ export function checkGenerate(body: GenerateRequest): void {
 const CACHED =
   'Cached contents are not supported: they are stored at Google. Send the whole prompt; providers cache it by themselves.';
 
-function checkBill({ cachedContent, serviceTier }: Members): void {
+function checkBill({ cachedContent }: Members): void {
   if (cachedContent != null && cachedContent !== '') throw unsupported('cachedContent', CACHED);
-  if (serviceTier != null && !/^(?:standard|unspecified|service_tier_unspecified)$/i.test(String(serviceTier)))
-    throw unsupported('serviceTier', 'Service tiers have other prices and are not supported. Omit `serviceTier`.');
 }
 
 /** Members of which each part has one. */

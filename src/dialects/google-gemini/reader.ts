@@ -2,6 +2,7 @@ import { FIELD_NAMES } from '../../contract/field-names.ts';
 import { extrasOf, unnamedMembers } from '../../core/api/extras.ts';
 import { routingOf } from '../../core/api/routing-fields.ts';
 import { isObject } from '../../core/json/object.ts';
+import { askedTier } from '../../core/money/service-tier.ts';
 import type { AnswerFormat, ModelSettings } from '../../core/request/conversation.ts';
 import {
   type FieldNames,
@@ -45,6 +46,7 @@ export const GEMINI_NAMES: FieldNames = {
   answerFormat: `${CONFIG}.responseJsonSchema`,
   reasoningEffort: `${CONFIG}.thinkingConfig`,
   dimensions: 'outputDimensionality',
+  serviceTier: 'serviceTier',
 };
 
 const checked = compileRead(GenerateSchema);
@@ -91,7 +93,7 @@ const READER: RequestReader<GenerateRequest> = {
 
 const STREAMED: RequestReader<GenerateRequest> = { ...READER, isStream: () => true };
 
-function settingsOf({ generationConfig: config = {} }: GenerateRequest): ModelSettings {
+function settingsOf({ generationConfig: config = {}, serviceTier }: GenerateRequest): ModelSettings {
   const { responseLogprobs, logprobs } = config;
   return {
     outputTokensMax: config.maxOutputTokens,
@@ -106,7 +108,14 @@ function settingsOf({ generationConfig: config = {} }: GenerateRequest): ModelSe
     topLogprobs: responseLogprobs ? logprobs : undefined,
     answerFormat: formatOf(config),
     reasoningEffort: effortOf(config),
+    serviceTier: tierOf(serviceTier),
   };
+}
+
+/** Returns the tier that Google names `flex`, `FLEX` or `SERVICE_TIER_FLEX`. */
+function tierOf(stated: GenerateRequest['serviceTier']): string | undefined {
+  const name = stated?.toLowerCase().replace(/^service_tier_/, '');
+  return name === 'unspecified' ? undefined : askedTier(name);
 }
 
 function formatOf(config: GenerationConfig): AnswerFormat | undefined {

@@ -143,6 +143,11 @@ export const GenerateRequest = Type.Object(
     tools: nullable(Type.Array(Tool)),
     toolConfig: nullable(ToolConfig),
     generationConfig: nullable(GenerationConfig),
+    serviceTier: nullable(
+      Type.String({
+        description: 'The service tier, such as `flex` or `priority`, for models with a price of this tier.',
+      }),
+    ),
     metadata: nullable(textMembers({ description: 'Texts for the policy’s rules. An addition of Signalbox.' })),
     ...ROUTING_FIELDS,
   },

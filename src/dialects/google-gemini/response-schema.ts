@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { Platform } from '../../core/decision/platform.ts';
-import { modelId } from '../../core/decision/shared-fields.ts';
+import { modelId, servedTier } from '../../core/decision/shared-fields.ts';
 import { always, count, flag, list, named, shape, text, word } from '../../core/define/fields.ts';
 
 const part = Type.Partial(
@@ -34,6 +34,7 @@ export const GenerateResponse = named('GenerateContentResponse', 'An answer, or 
       candidatesTokenCount: count('Output tokens without thoughts.', 34),
       thoughtsTokenCount: Type.Optional(count('Tokens of thoughts.', 20)),
       totalTokenCount: count('The sum of all.', 66),
+      serviceTier: Type.Optional(servedTier),
     }),
   ),
   modelVersion: modelId('The model that answered.'),

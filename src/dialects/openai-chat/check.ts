@@ -91,10 +91,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 
 /** Rejects fields with charges in addition to tokens or at other prices, because no hold could cover them. */
 function checkBill(request: Members): void {
-  const { service_tier: tier, modalities, best_of: bestOf } = request;
-  if (tier != null && tier !== 'auto' && tier !== 'default') {
-    throw unsupported('service_tier', 'Service tiers have other prices and are not supported. Omit `service_tier`.');
-  }
+  const { modalities, best_of: bestOf } = request;
   if (Array.isArray(modalities) && modalities.some((kind) => kind !== 'text')) {
     throw unsupported('modalities', 'Only text output is supported.');
   }

@@ -1,7 +1,7 @@
 import type { FinishReason, MessagePart, StreamPart } from '../../contract/parts.ts';
 import { TextRun } from '../../contract/text-run.ts';
 import { errorBody } from '../../core/api/error.ts';
-import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
+import { type AnswerIdentity, type Receipt, servedTierIn } from '../../core/decision/answer.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import { NO_ARGUMENTS } from '../no-arguments.ts';
 import { serverSentEvents } from '../server-sent-events.ts';
@@ -80,13 +80,15 @@ export class ChunkWriter implements EventWriter {
       out += this.#delta(choice, memberOf({ type: 'tool-call', choice, index, arguments: NO_ARGUMENTS }));
     }
     const last = [...this.#finished.keys()].at(-1);
+    const tier = servedTierIn(receipt.platform);
+    const ofTier = tier === undefined ? '' : `,"service_tier":${JSON.stringify(tier)}`;
     for (const [choice, reason] of this.#finished) {
       if (!this.#filled[choice]) out += this.#delta(choice, '"content":""');
       const platform = choice === last ? `,"platform":${JSON.stringify(receipt.platform)}` : '';
-      out += `${this.#head}{"index":${choice},"delta":{},"finish_reason":"${reason}"}]${platform}}\n\n`;
+      out += `${this.#head}{"index":${choice},"delta":{},"finish_reason":"${reason}"}]${ofTier}${platform}}\n\n`;
     }
     if (this.#includeUsage) {
-      out += `${this.#head}],"usage":${JSON.stringify(usageBody(receipt.usage, receipt.platform.estimated))}}\n\n`;
+      out += `${this.#head}],"usage":${JSON.stringify(usageBody(receipt.usage, receipt.platform.estimated))}${ofTier}}\n\n`;
     }
     return out + DONE;
   }

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { ErrorObject } from '../../core/api/error-schema.ts';
 import { Platform } from '../../core/decision/platform.ts';
-import { modelId } from '../../core/decision/shared-fields.ts';
+import { modelId, servedTier } from '../../core/decision/shared-fields.ts';
 import * as field from '../../core/define/fields.ts';
 
 export const Usage = field.named('Usage', 'Tokens of one completion.', {
@@ -103,6 +103,7 @@ export const ChatCompletion = field.named('ChatCompletion', 'A whole answer.', {
     'The choices. Their number is `n`.',
   ),
   usage: Usage,
+  service_tier: Type.Optional(servedTier),
   platform: Platform,
 });
 
@@ -142,6 +143,7 @@ export const ChatCompletionChunk = field.named(
       'Empty in the chunk that contains `usage`. Only the last chunk of a choice has a `finish_reason`.',
     ),
     usage: Type.Optional(Usage),
+    service_tier: Type.Optional(servedTier),
     platform: Type.Optional(Platform),
   },
 );

@@ -1,5 +1,5 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
-import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
+import { type AnswerIdentity, type Receipt, servedTierIn } from '../../core/decision/answer.ts';
 import type { WireOf } from '../../core/define/field.ts';
 import { idText } from '../../core/id.ts';
 import type { Members } from '../../core/json/original.ts';
@@ -67,6 +67,7 @@ export class CompletionWriter implements AnswerWriter {
         finish_reason: choice.finish,
       })),
       usage: usageBody(usage, platform.estimated),
+      service_tier: servedTierIn(platform),
       platform,
     });
   }

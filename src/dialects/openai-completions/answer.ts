@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import { errorBody } from '../../core/api/error.ts';
-import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
+import { type AnswerIdentity, type Receipt, servedTierIn } from '../../core/decision/answer.ts';
 import { Platform } from '../../core/decision/platform.ts';
-import { modelId } from '../../core/decision/shared-fields.ts';
+import { modelId, servedTier } from '../../core/decision/shared-fields.ts';
 import { always, count, list, named, orNull, shape, text, unixTime, word } from '../../core/define/fields.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
@@ -38,6 +38,7 @@ export const TextCompletion = named(
         total_tokens: count('The sum of both.', 28),
       }),
     ),
+    service_tier: Type.Optional(servedTier),
     platform: Type.Optional(Platform),
   },
 );
@@ -91,6 +92,7 @@ export class CompletionsWriter implements AnswerWriter {
         finish_reason: reasonOf(this.#reasons.get(index)),
       })),
       usage: usageBody(usage),
+      service_tier: servedTierIn(platform),
       platform,
     });
   }
@@ -119,10 +121,11 @@ class CompletionsChunks implements EventWriter {
   end({ usage, platform }: Receipt): string {
     let out = '';
     const last = [...this.#reasons.keys()].at(-1);
+    const service_tier = servedTierIn(platform);
     for (const [index, reason] of this.#reasons) {
-      out += this.#chunk([choiceOf('', index, reasonOf(reason))], index === last ? { platform } : {});
+      out += this.#chunk([choiceOf('', index, reasonOf(reason))], index === last ? { service_tier, platform } : {});
     }
-    if (this.#includeUsage) out += this.#chunk([], { usage: usageBody(usage) });
+    if (this.#includeUsage) out += this.#chunk([], { usage: usageBody(usage), service_tier });
     return `${out}data: [DONE]\n\n`;
   }
 

@@ -11,7 +11,7 @@ const Stop = Type.String({ maxLength: STOP_CHARS_MAX });
 /** Fields that chats have with the same meaning. */
 const SHARED = Type.Pick(ChatRequest, [
   ...(['temperature', 'top_p', 'n', 'seed', 'presence_penalty', 'frequency_penalty'] as const),
-  ...(['stream', 'stream_options', 'user', 'metadata'] as const),
+  ...(['stream', 'stream_options', 'service_tier', 'user', 'metadata'] as const),
 ]).properties;
 
 export const CompletionsRequest = Type.Object(

@@ -24,17 +24,13 @@ export function billingOf(tool: Members, most: number | null): NativeTool['billi
   return WEB_SEARCH.test(kind) ? { name: 'web_search', most, mostAt: ['max_tool_calls'] } : 'unknown';
 }
 
-/** Whether a service tier is billed at the usual prices. */
-export const isDefaultTier = (tier: unknown): boolean => tier == null || tier === 'auto' || tier === 'default';
-
 /** Fields that change the bill with any value. */
 const UNPRICED = ['background_options', 'context_management', 'multi_agent'] as const;
 
 /** Returns the paths of fields in a request that change OpenAI's bill without a price in the catalog. */
 export function unpricedIn(request: Members): readonly string[] {
-  const { service_tier, input } = request;
+  const { input } = request;
   const paths: string[] = UNPRICED.filter((field) => request[field] != null);
-  if (!isDefaultTier(service_tier)) paths.push('service_tier');
   // A compaction makes the provider write a summary whose length the provider decides itself.
   const at = Array.isArray(input) ? input.findIndex(isCompaction) : -1;
   if (at >= 0) paths.push(`input[${at}]`);

@@ -2,6 +2,7 @@ import { FIELD_NAMES } from '../../contract/field-names.ts';
 import { extrasOf, unnamedMembers } from '../../core/api/extras.ts';
 import { routingOf, sentFallbacks } from '../../core/api/routing-fields.ts';
 import type { Members } from '../../core/json/original.ts';
+import { askedTier } from '../../core/money/service-tier.ts';
 import type { AnswerFormat, ModelSettings } from '../../core/request/conversation.ts';
 import {
   type FieldNames,
@@ -10,7 +11,7 @@ import {
   type RequestReader,
 } from '../../core/request/model-request.ts';
 import { runIn } from '../session.ts';
-import { isDefaultTier, unpricedIn } from './billing.ts';
+import { unpricedIn } from './billing.ts';
 import { conversationOf } from './conversation.ts';
 import { KNOWN_FIELDS, type ResponsesRequest } from './request.ts';
 
@@ -69,6 +70,7 @@ function settingsOf(body: ResponsesRequest): ModelSettings {
     reasoningEffort: body.reasoning?.effort,
     parallelToolCalls: body.parallel_tool_calls,
     user: body.user,
+    serviceTier: askedTier(body.service_tier),
   };
 }
 
@@ -104,10 +106,9 @@ const SHARED: readonly string[] = ['prompt_cache_key', 'safety_identifier'];
 const OWN: readonly string[] = KNOWN_FIELDS.filter((name) => !SHARED.includes(name));
 
 function otherFields(body: ResponsesRequest): Members {
-  const { text, truncation, service_tier: tier } = body;
+  const { text, truncation } = body;
   const fields: Record<string, unknown> = {};
   if (text?.verbosity !== undefined) fields.verbosity = text.verbosity;
-  if (!isDefaultTier(tier)) fields.service_tier = tier;
   // If no provider shortens the conversation, `platform.dropped` lists the field `truncation`, so that the caller notices it.
   if (truncation !== undefined && truncation !== 'disabled') fields.truncation = truncation;
   return extrasOf(body, OWN, fields);

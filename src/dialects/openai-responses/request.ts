@@ -177,7 +177,11 @@ export const ResponsesRequest = openShape(
     store: nullable(
       Type.Boolean({ description: 'Signalbox stores no responses, and answers always contain `false`.' }),
     ),
-    service_tier: nullable(Type.String({ description: '`auto` or `default`.' })),
+    service_tier: nullable(
+      Type.String({
+        description: 'The service tier, such as `flex` or `priority`, for models with a price of this tier.',
+      }),
+    ),
     prompt_cache_key: nullable(
       Type.String({ description: 'Names a session. It is passed on to providers that know the field.' }),
     ),

@@ -125,7 +125,10 @@ export const ResponseBody = field.named(
     prompt_cache_key: field.textOrNull('As requested.'),
     safety_identifier: field.textOrNull('As requested.'),
     user: Type.Optional(Type.String({ description: 'As requested.' })),
-    service_tier: field.text('Always `default` if Signalbox writes the answer.', 'default'),
+    service_tier: field.text(
+      'The service tier that the provider states at the end of the answer; `default` for none.',
+      'default',
+    ),
     previous_response_id: Type.Null({ description: 'Always null, because responses are not stored.' }),
     background: field.flag('Always false.', false),
     store: field.flag('Always false, because responses are not stored.', false),

@@ -1,5 +1,5 @@
 import type { ApiError } from '../../core/api/error.ts';
-import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
+import { type AnswerIdentity, type Receipt, servedTierIn } from '../../core/decision/answer.ts';
 import { idText } from '../../core/id.ts';
 import type { Members } from '../../core/json/original.ts';
 import { figureOf, type Usage } from '../../core/money/usage.ts';
@@ -47,7 +47,8 @@ export class ResponseText {
     const details = incompleteReason === null ? null : { reason: incompleteReason };
     const own = JSON.stringify({ status, completed_at: completedAt, error, incomplete_details: details, usage });
     const last = platform === null ? '' : `"platform":${JSON.stringify(platform)},`;
-    return `${this.#head},${own.slice(1, -1)},"output":[${output}],${last}${this.#echo}`;
+    const tier = JSON.stringify((platform && servedTierIn(platform)) ?? 'default');
+    return `${this.#head},${own.slice(1, -1)},"output":[${output}],"service_tier":${tier},${last}${this.#echo}`;
   }
 
   #prepare(): void {
@@ -83,7 +84,6 @@ function echoOf(body: ResponsesRequest): object {
     safety_identifier: body.safety_identifier ?? null,
     // `JSON.stringify` omits the member if it is undefined.
     user: body.user ?? undefined,
-    service_tier: 'default',
     previous_response_id: null,
     background: false,
     store: false,

@@ -3,8 +3,10 @@ import type { ProviderCall } from '../../contract/provider.ts';
 import type { AttemptRecord, SpreadRecord } from '../../core/decision/attempt.ts';
 import { isConversation } from '../../core/kinds/operations.ts';
 import { type AbortBilling, abortBillingOf } from '../../core/money/abort-billing.ts';
+import type { BilledTier } from '../../core/money/billed-price.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import { lineFor, rateOf, undividedUnit } from '../../core/money/price.ts';
+import { DEFAULT_TIER, pricedTier } from '../../core/money/service-tier.ts';
 import { statedCredits } from '../../core/money/stated-cost.ts';
 import { figureOf, type Usage } from '../../core/money/usage.ts';
 import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
@@ -428,9 +430,16 @@ export class Attempt {
     return this.#runnable.clock() - this.#openedAt;
   }
 
-  /** The service tier that the request asked for; null for the default tier. */
-  get askedTier(): string | null {
-    return this.#runnable.decision.facts.addOns?.tier ?? null;
+  /** The service tier that the provider was asked for, and the one that its answer states. */
+  get serviceTier(): BilledTier {
+    return { asked: this.fitted.call.serviceTier ?? null, served: this.meter.serviceTier };
+  }
+
+  /** The tier that the answer states, unless it is the default one and nobody asked for a tier. */
+  get #shownTier(): string | undefined {
+    const { asked, served } = this.serviceTier;
+    if (served === DEFAULT_TIER && pricedTier(asked ?? undefined) === undefined) return undefined;
+    return served ?? undefined;
   }
 
   /** Makes the record of the attempt, which has ended, and ends its trace with the known `usage`. */
@@ -449,6 +458,7 @@ export class Attempt {
       finishReasons: this.meter.finishReasons,
       key: this.way.upstream.pooled?.label,
       spread: this.#spread,
+      serviceTier: this.meter.serviceTier === null ? undefined : this.#shownTier,
     };
     if (this.#trace && this.#runnable.context.trace?.isSampled) this.#endTrace(this.#trace, record, usage);
     return this.meter.statedUsd === null ? record : this.#withStated(record, this.meter.statedUsd);

@@ -1,8 +1,9 @@
-import type { ProviderCall } from '../../contract/provider.ts';
+import type { ProviderCall, ServiceTiers } from '../../contract/provider.ts';
 import { traitsOf } from '../../contract/traits.ts';
 import { idText } from '../../core/id.ts';
 import { isEmpty } from '../../core/json/object.ts';
-import type { Model, PolicySnapshot } from '../../core/policy/snapshot.ts';
+import { AUTO_TIER, pricedTier } from '../../core/money/service-tier.ts';
+import type { Endpoint, Model, PolicySnapshot } from '../../core/policy/snapshot.ts';
 import { getsSchemaInstead, passthroughBit } from '../../core/request/capability.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import type { ModelRequest, NamedSchema } from '../../core/request/model-request.ts';
@@ -57,6 +58,10 @@ export function callFor(unfitted: DecidedRequest, { ranked, upstream }: RankedUp
     request = stopped;
     if (stops !== null) rewrite = new StopCut(stops, decision.facts.choices);
   }
+  const { serviceTier: asked } = request.settings;
+  const serviceTier = tierFor(asked, adapter.serviceTiers, decision.facts);
+  if (asked !== undefined && serviceTier === undefined && isTierLost(request, endpoint))
+    dropped = [...dropped, request.names.serviceTier];
   if (forced !== null) rewrite = new ForcedCall(forced.name, idText('call_', decision.id));
   const call: ProviderCall = {
     upstream: endpoint.upstream,
@@ -65,11 +70,30 @@ export function callFor(unfitted: DecidedRequest, { ranked, upstream }: RankedUp
     stream,
     outputCap: ranked.outputCap,
     model: traitsOf(model),
+    serviceTier,
     isSelected: decision.facts.named === null ? true : undefined,
   };
   const adapted = forced === null ? NO_EXTRAS.dropped : [request.names.toolChoice];
   return { call, dropped, adapted, rewrite };
 }
+
+/**
+ * Returns the service tier to request; undefined for none. If a fund pays, settings of the operator's account must not choose the tier,
+ * because the hold covers only the default tier and the one that the request asks for.
+ */
+function tierFor(
+  asked: string | undefined,
+  tiers: ServiceTiers | undefined,
+  { funds, budget }: Facts,
+): string | undefined {
+  if (tiers === undefined) return undefined;
+  if ((asked === undefined || asked === AUTO_TIER) && (funds !== null || budget !== null)) return tiers.usual;
+  return asked !== undefined && tiers.takes(asked) ? asked : undefined;
+}
+
+/** Whether an endpoint does not get the tier of a request. A request that is passed through unchanged keeps its tier. */
+const isTierLost = ({ settings, original }: ModelRequest, { capabilities }: Endpoint): boolean =>
+  pricedTier(settings.serviceTier) !== undefined && (capabilities & passthroughBit(original.dialect)) === 0;
 
 /** A request in the form in which a particular endpoint may receive it. */
 interface EndpointRequest {

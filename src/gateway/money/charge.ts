@@ -1,8 +1,9 @@
 import type { EntryLine, Tariff } from '../../core/accounting/entry.ts';
 import { priceText } from '../../core/accounting/stored-price.ts';
-import { type BilledPrice, billedPrice, tierPrice } from '../../core/money/billed-price.ts';
+import { type BilledPrice, type BilledTier, billedPrice, tierPrice } from '../../core/money/billed-price.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import { costOf, type Price } from '../../core/money/price.ts';
+import type { Usage } from '../../core/money/usage.ts';
 import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { MeasuredUsage } from './meter.ts';
 
@@ -30,8 +31,8 @@ interface ChargedAttempt {
   readonly endpoint: Endpoint;
   /** How long it has taken so far, ms. */
   readonly tookMs: number;
-  /** The service tier that the request asked for; null for the default tier. */
-  readonly askedTier: string | null;
+  /** The service tier that the provider was asked for, and the one that its answer states. */
+  readonly serviceTier: BilledTier;
   /** The cost that the answer states; undefined if it states none. */
   readonly stated: Microcredits | undefined;
 }
@@ -40,7 +41,7 @@ interface ChargedAttempt {
 export function entryLine(attempt: ChargedAttempt, measured: MeasuredUsage, now: () => number): EntryLine {
   const { model, endpoint, stated } = attempt;
   const { usage, estimated, impossible = null } = measured;
-  const { price, pricedAt } = priceOf(attempt, measured, now);
+  const { price, pricedAt } = priceOf(attempt, usage, now);
   return {
     tariff: tariffOf(model, endpoint, price),
     usage,
@@ -52,11 +53,11 @@ export function entryLine(attempt: ChargedAttempt, measured: MeasuredUsage, now:
   };
 }
 
-function priceOf(attempt: ChargedAttempt, { usage, tier }: MeasuredUsage, now: () => number): BilledPrice {
+function priceOf(attempt: ChargedAttempt, usage: Usage, now: () => number): BilledPrice {
   const { price, plan } = attempt.endpoint;
   if (plan === undefined && price.tiers === undefined) return attempt.endpoint;
-  const tiers = { asked: attempt.askedTier, served: tier ?? null };
-  if (plan === undefined) return { price: tierPrice(price, usage, tiers) };
+  const { serviceTier: tier } = attempt;
+  if (plan === undefined) return { price: tierPrice(price, usage, tier) };
   const endMs = now();
-  return billedPrice(plan, usage, { startMs: endMs - attempt.tookMs, endMs }, tiers);
+  return billedPrice(plan, usage, { startMs: endMs - attempt.tookMs, endMs }, tier);
 }

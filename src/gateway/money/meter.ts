@@ -1,5 +1,6 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import type { UndividedUnit } from '../../core/money/price.ts';
+import { servedTier } from '../../core/money/service-tier.ts';
 import { dividedUsage, isImpossible, isPlausible, plainUsage, type Usage } from '../../core/money/usage.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
 import type { Facts } from '../../core/request/facts.ts';
@@ -40,6 +41,8 @@ export class Meter {
    * Whether the caller got the gateway's own count instead of an impossible usage, in an answer that is otherwise passed through unchanged.
    */
   isUsageReplaced = false;
+  /** The service tier that the answer states, as policies name it; null if it states none. */
+  serviceTier: string | null = null;
   /** The choices that the model or a content filter refused; null for none. */
   #refused: Set<number> | null = null;
   #lastContentAt = 0;
@@ -76,6 +79,7 @@ export class Meter {
     for (const part of parts) {
       if (part.type === 'usage') {
         if (part.cost !== undefined) this.statedUsd = part.cost;
+        if (part.serviceTier) this.serviceTier = servedTier(part.serviceTier);
         if (isPlausible(part.usage)) {
           this.reported =
             this.#undivided === null ? part.usage : dividedUsage(part.usage, this.#undivided(part.usage.inputTokens));
@@ -191,8 +195,6 @@ export interface MeasuredUsage {
   readonly estimated: boolean;
   /** A report of the upstream with impossible figures; null or absent for none. */
   readonly impossible?: Usage | null;
-  /** The service tier that the answer states, as policies name it; absent if it states none. */
-  readonly tier?: string;
 }
 
 /**

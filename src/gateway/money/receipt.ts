@@ -12,7 +12,7 @@ import type { Model } from '../../core/policy/snapshot.ts';
 import type { Facts } from '../../core/request/facts.ts';
 
 function platformAttempt(attempt: AttemptRecord): Platform['attempts'][number] {
-  const { model, provider, ms, failure, requestId, finishReasons, after, charged } = attempt;
+  const { model, provider, ms, failure, requestId, finishReasons, after, charged, serviceTier } = attempt;
   return {
     model,
     provider,
@@ -22,6 +22,7 @@ function platformAttempt(attempt: AttemptRecord): Platform['attempts'][number] {
     finish_reasons: finishReasons,
     after,
     credits_consumed: charged === undefined ? undefined : toCredits(charged),
+    service_tier: serviceTier,
   };
 }
 

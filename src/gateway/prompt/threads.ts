@@ -115,7 +115,7 @@ export function withHistory(
 /** Returns the add-ons of a history. The fields of these add-ons are not in the turn that continues the history. */
 function addOnsToKeep({ addOns }: Facts): AskedAddOns | null {
   if (!addOns) return null;
-  const { unitsAt: _, ...kept } = addOns;
+  const { unitsAt: _, tier: _tier, ...kept } = addOns;
   return { ...kept, unpriced: addOns.unpriced.length > 0 ? ['thread'] : [] };
 }
 

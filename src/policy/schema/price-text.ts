@@ -41,7 +41,8 @@ const RATES = {
     description: 'Prices of requests with long inputs, in ascending order.',
   }),
 };
-const RatesText = closed('Rates, in USD per 1M tokens.', RATES);
+/** The rates of a service tier. They are in a map, whose values get no defaults. */
+const RatesText = closed('Rates, in USD per 1M tokens.', { ...RATES, tiers: Type.Optional(RATES.tiers) });
 
 /** The days of the week, Monday first, as policies name them. */
 export const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;

@@ -209,8 +209,9 @@ type Lines = readonly [ListPriceLine, ...ListPriceLine[]];
 
 function readLines(tree: Tree, data: RatesText, report: Report): Lines | null {
   const first = readLine(tree, 0, report);
-  const tiers = data.tiers.map((tier, at) => {
-    const previous = at === 0 ? 0 : (data.tiers[at - 1]?.over_input_tokens ?? 0);
+  const { tiers: stated = [] } = data;
+  const tiers = stated.map((tier, at) => {
+    const previous = at === 0 ? 0 : (stated[at - 1]?.over_input_tokens ?? 0);
     if (tier.over_input_tokens <= previous) {
       const place = placeAt(tree, 'tiers', at, 'over_input_tokens');
       const expected = `more than ${previous}`;

@@ -99,6 +99,7 @@ const bodies: fc.Arbitrary<Json> = fc
     rounds: fc.array(round, { maxLength: 3 }),
     last: fc.array(said, { minLength: 1, maxLength: 3 }),
     system: maybe(fc.array(text, { minLength: 1, maxLength: 2 })),
+    serviceTier: maybe(fc.constantFrom('flex', 'priority')),
     tools: maybe(fc.uniqueArray(declaration, { minLength: 1, maxLength: 3, selector: ({ name }) => name })),
     mode: maybe(fc.constantFrom('AUTO', 'ANY', 'NONE', 'one')),
     format: maybe(format),
@@ -115,36 +116,50 @@ const bodies: fc.Arbitrary<Json> = fc
       level: maybe(fc.constantFrom('LOW', 'HIGH')),
     }),
   })
-  .map(({ rounds, last, system, tools = [], mode, format: schema, isJson, config: { level, logprobs, ...config } }) => {
-    const declarations = tools.map(({ name, description, schema: own, isOpenApi }) => ({
-      name,
-      description,
-      ...(isOpenApi ? { parameters: openApi(own) } : { parametersJsonSchema: own }),
-    }));
-    const calling =
-      mode === 'one' ? { mode: 'ANY', allowedFunctionNames: [declarations[0]?.name] } : { mode: mode ?? 'AUTO' };
-    const own =
-      schema && (schema.isOpenApi ? { responseSchema: openApi(schema.schema) } : { responseJsonSchema: schema.schema });
-    return stated({
-      contents: [...contentsOf(rounds, declarations), { role: 'user', parts: last }],
-      ...(system && { systemInstruction: { parts: system } }),
-      ...(declarations.length > 0 && {
-        tools: [{ functionDeclarations: declarations }],
-        ...(mode && { toolConfig: { functionCallingConfig: calling } }),
-      }),
-      generationConfig: {
-        ...config,
-        ...(config.responseLogprobs && { logprobs }),
-        ...((schema || isJson) && { responseMimeType: 'application/json' }),
-        ...own,
-        ...(level && { thinkingConfig: { thinkingLevel: level } }),
-      },
-    });
-  });
+  .map(
+    ({
+      rounds,
+      last,
+      system,
+      serviceTier,
+      tools = [],
+      mode,
+      format: schema,
+      isJson,
+      config: { level, logprobs, ...config },
+    }) => {
+      const declarations = tools.map(({ name, description, schema: own, isOpenApi }) => ({
+        name,
+        description,
+        ...(isOpenApi ? { parameters: openApi(own) } : { parametersJsonSchema: own }),
+      }));
+      const calling =
+        mode === 'one' ? { mode: 'ANY', allowedFunctionNames: [declarations[0]?.name] } : { mode: mode ?? 'AUTO' };
+      const own =
+        schema &&
+        (schema.isOpenApi ? { responseSchema: openApi(schema.schema) } : { responseJsonSchema: schema.schema });
+      return stated({
+        contents: [...contentsOf(rounds, declarations), { role: 'user', parts: last }],
+        ...(system && { systemInstruction: { parts: system } }),
+        serviceTier,
+        ...(declarations.length > 0 && {
+          tools: [{ functionDeclarations: declarations }],
+          ...(mode && { toolConfig: { functionCallingConfig: calling } }),
+        }),
+        generationConfig: {
+          ...config,
+          ...(config.responseLogprobs && { logprobs }),
+          ...((schema || isJson) && { responseMimeType: 'application/json' }),
+          ...own,
+          ...(level && { thinkingConfig: { thinkingLevel: level } }),
+        },
+      });
+    },
+  );
 
 /** Writes all schemas as JSON Schema, and leaves out IDs, which Signalbox makes if a call has none. */
 function plain(body: Json): unknown {
-  const { contents, systemInstruction, tools, toolConfig, generationConfig } = body;
+  const { contents, systemInstruction, tools, toolConfig, serviceTier, generationConfig } = body;
   const { responseSchema, responseJsonSchema = responseSchema, thinkingConfig, ...config } = objectOf(generationConfig);
   const { thinkingLevel } = objectOf(thinkingConfig);
   const merged: { role: unknown; parts: unknown[] }[] = [];
@@ -157,6 +172,7 @@ function plain(body: Json): unknown {
   return stated({
     contents: merged,
     system: listOf(objectOf(systemInstruction).parts),
+    serviceTier,
     tools: listOf(objectOf(listOf(tools)[0]).functionDeclarations).map((one) => {
       const { parameters, parametersJsonSchema = parameters, ...rest } = objectOf(one);
       return { ...rest, schema: lower(parametersJsonSchema) };

@@ -316,7 +316,6 @@ describe('a request', () => {
       'contents[0].parts[0].fileData.fileUri',
     ],
     ['cached contents', { ...HELLO, cachedContent: 'cachedContents/x' }, 'cachedContent'],
-    ['a service tier', { ...HELLO, serviceTier: 'priority' }, 'serviceTier'],
     ['Google’s own tool', { ...HELLO, tools: [{ googleSearch: {} }] }, 'tools[0].googleSearch'],
     ['a part of another kind', part({ executableCode: { code: 'x' } }), 'contents[0].parts[0].executableCode'],
     ['a part of two kinds', part({ text: 'x', functionResponse: { name: 'f' } }), 'contents[0].parts[0]'],

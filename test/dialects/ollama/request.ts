@@ -104,6 +104,7 @@ const NAMES: FieldNames = {
   reasoningEffort: 'think',
   parallelToolCalls: 'parallel_tool_calls',
   user: 'user',
+  serviceTier: 'service_tier',
 };
 
 const OLLAMA: RequestReader<OllamaRequest> = {

@@ -7,7 +7,10 @@ import { ChunkWriter } from '../../../src/dialects/openai-chat/chunks.ts';
 import { CompletionWriter } from '../../../src/dialects/openai-chat/completion.ts';
 
 const IDENTITY = { decision: 1, created: 1, model: 'm' };
-const RECEIPT = { usage: plainUsage(3, 2), platform: { routed_model: 'm', estimated: false } } as unknown as Receipt;
+const RECEIPT = {
+  usage: plainUsage(3, 2),
+  platform: { routed_model: 'm', estimated: false, attempts: [] },
+} as unknown as Receipt;
 
 interface Chunk {
   readonly choices: readonly {

@@ -28,7 +28,7 @@ const PARTS: readonly StreamPart[] = [
 ];
 
 describe('state that only the model can read', () => {
-  const receipt = { usage: plainUsage(1, 1), platform: {} } as unknown as Receipt;
+  const receipt = { usage: plainUsage(1, 1), platform: { attempts: [] } } as unknown as Receipt;
 
   test('is in the message of a complete answer, so that the caller can send it back unchanged', () => {
     const completion = new CompletionWriter(identity);
@@ -71,7 +71,7 @@ describe('state that only the model can read', () => {
 });
 
 test('an empty answer has an empty content, in a stream as in JSON', () => {
-  const receipt = { usage: plainUsage(1, 1), platform: { estimated: false } } as unknown as Receipt;
+  const receipt = { usage: plainUsage(1, 1), platform: { estimated: false, attempts: [] } } as unknown as Receipt;
   const finish: StreamPart = { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
   for (const silent of [[], PARTS.slice(0, 1), PARTS.slice(1, 2)]) {
     const parts = [...silent, finish];

@@ -52,7 +52,13 @@ test('a ledger entry says that it is an estimate if the receipt says so, because
   const own = model('a');
   const lineOf = (outputTokens: number, estimated = false) =>
     entryLine(
-      { model: own, endpoint: own.endpoints[0], tookMs: 0, askedTier: null, stated: undefined },
+      {
+        model: own,
+        endpoint: own.endpoints[0],
+        tookMs: 0,
+        serviceTier: { asked: null, served: null },
+        stated: undefined,
+      },
       { usage: plainUsage(10, outputTokens), estimated },
       () => 0,
     );

@@ -162,6 +162,7 @@ const bodies: fc.Arbitrary<Json> = fc
     response_format: maybe(response_format),
     reasoning_effort: maybe(fc.constantFrom('none', 'low', 'high')),
     user: maybe(words),
+    service_tier: maybe(fc.constantFrom('auto', 'default', 'flex', 'priority', 'scale')),
   })
   .map(({ rounds, cap, choice, parallel, probabilities, ...body }) => {
     const [first] = body.tools ?? [];

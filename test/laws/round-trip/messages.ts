@@ -151,6 +151,7 @@ const bodies: fc.Arbitrary<Json> = fc
     stream: maybe(fc.boolean()),
     stop_sequences: maybe(fc.array(words, { maxLength: 3 })),
     metadata: maybe(fc.record({ user_id: words })),
+    speed: maybe(fc.constant('fast')),
     effort: maybe(fc.constantFrom('low', 'medium', 'high', 'xhigh', 'max')),
     format: maybe(toolSchema.map((schema) => ({ type: 'json_schema', schema }))),
     isOlderFormat: fc.boolean(),
@@ -271,6 +272,7 @@ export const MESSAGES: RoundTrip = {
       'placed after the results, because few services accept it within a result',
     'messages[].content[]{tool_result}.content[]{document}': 'placed after the results, like an image',
     'tools[].type': '`custom` is the default, and other types are native tools',
+    service_tier: 'names capacity of the caller’s account at Anthropic: test/dialects/service-tiers.test.ts',
     thread: 'only passed through: other services store no history for it',
   },
   mutants: {

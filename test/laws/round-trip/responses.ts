@@ -134,6 +134,7 @@ const bodies: fc.Arbitrary<Json> = fc
     prompt_cache_key: maybe(words),
     safety_identifier: maybe(words),
     user: maybe(words),
+    service_tier: maybe(fc.constantFrom('auto', 'default', 'flex', 'priority', 'ultrafast')),
   })
   .map(({ input, streaming, choice, ...body }) => {
     const [first] = body.tools ?? [];
@@ -249,7 +250,6 @@ export const RESPONSES: RoundTrip = {
     'reasoning.summary': 'a setting of the provider in a translation',
     include: 'encrypted reasoning is always requested, and nothing else is read',
     store: 'nothing is stored',
-    service_tier: 'only tiers without a surcharge are accepted, and they are the default',
     metadata: 'only rules of the policy read it',
     background: 'accepted only if it changes nothing',
     previous_response_id: 'accepted only if it changes nothing',

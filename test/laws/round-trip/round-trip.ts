@@ -58,6 +58,7 @@ export const callFor = (request: ModelRequest, rest: Partial<ProviderCall>): Pro
   stream: request.stream,
   outputCap: request.settings.outputTokensMax ?? 1_000,
   model: { capabilities: [], lacks: [], acceptsTemperature: true, ttftMs: 1, outputTokensPerSecond: 100 },
+  serviceTier: request.settings.serviceTier,
   ...rest,
 });
 

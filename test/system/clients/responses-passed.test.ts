@@ -118,12 +118,13 @@ describe('a request', () => {
       const response = await post({ ...body, stream, budget_limit: 50, constraints: { max_cost_credits: 50 } });
       expect([response.status, response.status === 200 ? '' : await response.text()]).toEqual([200, '']);
       await response.text().catch(() => '');
-      const { model, max_output_tokens, store, include, stream: streamed, ...rest } = sent();
-      expect({ model, store, include, streamed }).toEqual({
+      const { model, max_output_tokens, store, include, stream: streamed, service_tier: tier, ...rest } = sent();
+      expect({ model, store, include, streamed, tier }).toEqual({
         model: 'gpt-6-luna',
         store: false,
         include: ['reasoning.encrypted_content'],
         streamed: stream ? true : undefined,
+        tier: 'default',
       });
       expect(max_output_tokens).toBe(1_024);
       // Compare the texts, to include the order.
