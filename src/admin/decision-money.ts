@@ -54,6 +54,11 @@ const Entry = f.shape('An entry.', {
       '41c0a9f2b7d3e685',
     ),
   ),
+  service_tier: f.orNull(
+    f.text('The service tier whose price applies; null for the default tier and without a bill.', 'flex'),
+    undefined,
+    null,
+  ),
   estimated: f.orNull(
     f.flag(
       'Whether Signalbox counted the tokens itself because the provider did not report them; null without a bill.',

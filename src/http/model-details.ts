@@ -42,8 +42,8 @@ function priceBody(
 ): Details['price'] {
   const worth = parseDecimal(usdPerCredit);
   if (!worth) return null;
-  const linesOf = (inputTokens: number) => {
-    const { input, cached_input, output, request } = usdLine(price, inputTokens, worth);
+  const linesOf = (inputTokens: number, own = price) => {
+    const { input, cached_input, output, request } = usdLine(own, inputTokens, worth);
     return { rates: { input_usd: input, cached_input_usd: cached_input, output_usd: output }, perRequest: request };
   };
   const { rates, perRequest } = linesOf(0);
@@ -51,8 +51,15 @@ function priceBody(
     over_input_tokens: overInputTokens,
     ...linesOf(overInputTokens + 1).rates,
   }));
+  const serviceTiers = Object.entries(price.tiers ?? {}).map(([name, own]) => ({ name, ...linesOf(0, own).rates }));
   const until = plan && prices ? nextChange(plan, prices.at) : Number.POSITIVE_INFINITY;
-  return { ...rates, per_request_usd: perRequest, tiers, until: Number.isFinite(until) ? iso(until) : null };
+  return {
+    ...rates,
+    per_request_usd: perRequest,
+    tiers,
+    service_tiers: serviceTiers,
+    until: Number.isFinite(until) ? iso(until) : null,
+  };
 }
 
 function qualityBody({ tasks }: PolicySnapshot, { quality, declared: { general, stated, basis } }: Model) {

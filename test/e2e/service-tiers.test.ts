@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { objectOf } from '../../plugins/providers/json.ts';
+import { objectOf, objectsIn } from '../../plugins/providers/json.ts';
 import { type OwnServer, startOwnServer } from '../support/own-server.ts';
 import { TOY, testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
@@ -137,6 +137,9 @@ const generate: Ask = (model, more, key = funded) =>
     key,
   );
 
+const get = async (path: string, key = box.key) =>
+  objectOf(await (await fetch(`${box.url}${path}`, withKey(key))).json());
+
 const platformOf = ({ platform }: Json) => objectOf(platform);
 const chargeOf = (answer: Json) => platformOf(answer).credits_consumed;
 const attemptOf = (answer: Json) => objectOf(Object(platformOf(answer).attempts).at(-1));
@@ -212,10 +215,38 @@ describe('a request for a service tier with a price', () => {
     expect(Number(chargeOf(answer))).toBeLessThan(COST.fast);
   });
 
-  test('is shown with its tier in the record of the decision', async () => {
+  test('is shown with its tier in the decision, its money and the export', async () => {
     const { answer } = await chat('gpt', { service_tier: 'flex' });
-    const found = await fetch(`${box.url}/v1/decisions/${platformOf(answer).decision_id}`, withKey(funded));
-    expect(await found.json()).toMatchObject({ outcome: { attempts: [{ service_tier: 'flex' }] } });
+    const id = platformOf(answer).decision_id;
+    const found = await get(`/v1/decisions/${id}`, funded);
+    expect(found).toMatchObject({
+      outcome: { attempts: [{ service_tier: 'flex' }] },
+      facts: { add_ons: { tier: 'flex' } },
+      replay: { matches: true },
+    });
+    expect(JSON.stringify(found.sentences)).toContain(' at the service tier flex');
+    const { entries } = await get(`/admin/decisions/${id}/money`);
+    expect(entries).toContainEqual(expect.objectContaining({ kind: 'settle', service_tier: 'flex' }));
+    const { out } = await runHere(['ledger', 'export', '--format', 'json', '--data', box.data]);
+    const lines: Json[] = JSON.parse(out);
+    expect(lines.find(({ decision }) => decision === id)).toMatchObject({ service_tier: 'flex', credits: COST.flex });
+  });
+
+  test('is estimated at the price of the tier, and the list of models shows that price', async () => {
+    const estimateOf = async (more: object) => {
+      const { answer } = await post('/v1/route', { model: 'gpt', max_tokens: 60, messages: SAYS_HI, ...more }, funded);
+      return Number(answer.estimated_cost_credits);
+    };
+    const [usual, flex] = [await estimateOf({}), await estimateOf({ service_tier: 'flex' })];
+    expect(flex).toBe(usual / 2);
+    const { data } = await get('/admin/models');
+    const gpt = objectsIn(data).find(({ id }) => id === 'gpt');
+    expect(objectOf(gpt?.price).service_tiers).toContainEqual({
+      name: 'flex',
+      input_usd: '0.5',
+      cached_input_usd: '0.5',
+      output_usd: '2',
+    });
   });
 });
 

@@ -105,6 +105,7 @@ function shownEntry(entry: ReservationEntry, guard: string | null, worth: Decima
       provider,
       upstream,
       priceRevision: price && entry.price !== null ? hashOf(entry.price) : null,
+      serviceTier: bill?.tier ?? null,
       estimated: price && entry.estimated,
       lines: price && (bill?.lines ?? []).map((line) => shownLine(line, price.divisor, worth)),
     },

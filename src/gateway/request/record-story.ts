@@ -110,7 +110,8 @@ const amount = (microcredits: Microcredits) => figure(toCredits(microcredits), '
 
 /** Says how long a request took, what it used and cost, and what it would have cost on other models. */
 function moneyStory(outcome: DecisionOutcome, hindsight: Hindsight | null): Sentence[] {
-  const { status, error, usage, estimated, charged, saved, totalMs } = outcome;
+  const { status, error, usage, estimated, charged, saved, totalMs, attempts } = outcome;
+  const { serviceTier: tier } = attempts.at(-1) ?? {};
   const counted = estimated ? ', counted by Signalbox' : '';
   const tokens = usage
     ? `${usage.inputTokens} input tokens (${figureOf(usage, 'cache_read')} cached) and ${usage.outputTokens} output tokens${counted}; `
@@ -124,7 +125,7 @@ function moneyStory(outcome: DecisionOutcome, hindsight: Hindsight | null): Sent
   return [
     sentence(
       'money',
-      words`The request ${end} in ${time}: ${tokens}charged ${amount(charged)}, saved ${amount(saved)}.`,
+      words`The request ${end} in ${time}: ${tokens}charged ${amount(charged)}${tier === undefined ? '' : ` at the service tier ${tier}`}, saved ${amount(saved)}.`,
     ),
     ...(elsewhere.length === 0
       ? []

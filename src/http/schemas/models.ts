@@ -21,6 +21,11 @@ export const ModelDetails = field.shape('Details with which people compare model
         },
         [],
       ),
+      service_tiers: field.rows(
+        'The prices of service tiers for short prompts.',
+        { name: field.text('The name of the tier.', 'flex'), ...RATES },
+        [],
+      ),
       until: field.orNull(
         field.moment('When another price begins to apply; null for a price that does not change with time.'),
       ),

@@ -98,6 +98,7 @@ const CELLS: Readonly<Record<string, CellOf>> = {
   tool_uses: ({ tools }) => tools?.uses ?? null,
   usd_tool_uses: ({ tools }) => decimal(tools?.usd),
   usd_per_credit: ({ unit }) => decimal(unit),
+  service_tier: attempt(({ bill }) => bill?.tier ?? null),
   priced_at: attempt(({ bill }) => (bill === null || bill.pricedAt === null ? null : iso(bill.pricedAt))),
   cost_credits: credits('cost'),
   cost_usd: usd('cost'),

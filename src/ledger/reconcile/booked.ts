@@ -15,6 +15,8 @@ export interface BookedCharge {
   readonly day: string;
   readonly model: string;
   readonly provider: string;
+  /** The service tier, if it is not the usual one; null otherwise. */
+  readonly tier: string | null;
   readonly units: ReadonlyMap<string, BookedSum>;
 }
 
@@ -39,10 +41,14 @@ const isCharge = ({ kind }: MoneyEntry): boolean => kind === 'post' || kind === 
 const usdOf = (amount: number, rate: number, divisor: number, { digits, scale }: Decimal): Picodollars =>
   (BigInt(amount) * BigInt(rate) * digits * 1_000_000n) / (BigInt(divisor) * 10n ** BigInt(scale));
 
-function chargeOf({ time, upstream, provider }: MoneyEntry, { lines, divisor }: Bill, worth: Decimal): BookedCharge {
+function chargeOf(
+  { time, upstream, provider }: MoneyEntry,
+  { lines, divisor, tier }: Bill,
+  worth: Decimal,
+): BookedCharge {
   const units = new Map<string, BookedSum>([[REQUESTS, { amount: 1, usd: 0n }]]);
   for (const { unit, amount, rate } of lines) {
     units.set(unit, { amount, usd: divisor === null ? 0n : usdOf(amount, rate ?? 0, divisor, worth) });
   }
-  return { day: new Date(time).toISOString().slice(0, 10), model: undated(upstream), provider, units };
+  return { day: new Date(time).toISOString().slice(0, 10), model: undated(upstream), provider, tier, units };
 }

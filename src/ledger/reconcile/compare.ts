@@ -55,8 +55,8 @@ type Days = Map<string, Units>;
 export class Comparison {
   readonly #models = new Map<string, Days>();
   readonly #found: Difference[] = [];
-  /** The tiers of each model and day in the bill. */
-  readonly #tiers = new Map<string, string>();
+  /** The tiers of each model and day in the bill, and in the books. */
+  readonly #tiers = new Map<string, { readonly billed: Set<string>; readonly booked: Set<string> }>();
   /** Cells that an earlier step has explained. */
   readonly #explained = new Set<string>();
   /** Whether the bill counts requests. */
@@ -93,16 +93,21 @@ export class Comparison {
       if (unit === REQUESTS) this.#hasRequests = true;
     }
     if (usd !== null) cell.billedUsd = (cell.billedUsd ?? 0n) + usd;
-    if (tier !== null) this.#tiers.set(keyOf(name, day), tier);
+    if (tier !== null) this.#tiersOf(name, day).billed.add(tier);
   }
 
   /** Adds a charge of the books. */
-  book({ day, model, units }: BookedCharge): void {
+  book({ day, model, tier, units }: BookedCharge): void {
+    if (tier !== null) this.#tiersOf(model, day).booked.add(tier);
     for (const [unit, { amount, usd }] of units) {
       const cell = this.#cell(model, day, unit);
       cell.amount += amount;
       cell.usd += usd;
     }
+  }
+
+  #tiersOf(model: string, day: string) {
+    return this.#tiers.getOrInsertComputed(keyOf(model, day), () => ({ billed: new Set(), booked: new Set() }));
   }
 
   #cell(model: string, day: string, unit: string): Cell {
@@ -199,8 +204,11 @@ export class Comparison {
   }
 
   #tiered(model: string, day: string, units: Units, hasAmounts: boolean): void {
-    const tier = this.#tiers.get(keyOf(model, day));
-    if (tier === undefined) return;
+    const tiers = this.#tiers.get(keyOf(model, day));
+    if (tiers === undefined) return;
+    // Requests of a tier that both sides have are compared together with the others of the day.
+    const unknown = [...tiers.billed.difference(tiers.booked)];
+    if (unknown.length === 0) return;
     const sum = { billed: 0, booked: 0, usd: 0n, hasCost: false };
     for (const [unit, { amount, usd, billed, billedUsd }] of units) {
       if (unit !== REQUESTS && unit !== REQUEST) {
@@ -213,7 +221,14 @@ export class Comparison {
       this.#explained.add(keyOf(model, day, unit));
     }
     this.#add({
-      ...{ kind: 'tier', from: day, to: day, model, usd: sum.hasCost ? sum.usd : null, detail: `the tier ${tier}` },
+      ...{
+        kind: 'tier',
+        from: day,
+        to: day,
+        model,
+        usd: sum.hasCost ? sum.usd : null,
+        detail: `the tier ${unknown.join(', ')}`,
+      },
       ...(hasAmounts && { billed: sum.billed, booked: sum.booked }),
     });
   }

@@ -62,6 +62,20 @@ describe('a planted error is named with its day and its amount:', () => {
       expect(one.usd).toBe(lines.filter(isTiered).reduce((sum, { usd }) => sum + (usd ?? 0n) / 3n, 0n));
     }));
 
+  test('not a service tier that the books have, too', () =>
+    law(async (requests, at) => {
+      const { time, model } = requests[at]!;
+      const isTiered = (line: { day: string; model: string | null }) =>
+        line.day === dayOf(time) && line.model === model;
+      const lines = linesOf(requests).map((line) => (isTiered(line) ? { ...line, tier: 'flex' } : line));
+      const books = requests.map((one) =>
+        isTiered({ ...one, day: dayOf(one.time) }) ? { ...one, tier: 'flex' } : one,
+      );
+      expect(await compared(lines, books)).toEqual([]);
+      const others = books.map((one) => (one.tier ? { ...one, tier: 'priority' } : one));
+      expect(only(await compared(lines, others))).toMatchObject({ kind: 'tier', detail: 'the tier flex' });
+    }));
+
   test('a request that the bill lacks', () =>
     law(async (requests, at) => {
       const missing = requests[at]!;

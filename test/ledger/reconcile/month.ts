@@ -8,6 +8,8 @@ export interface Request {
   readonly time: number;
   readonly model: string;
   readonly units: Readonly<Record<string, number>>;
+  /** The service tier; absent for the usual one. */
+  readonly tier?: string;
 }
 
 const DAY = 86_400_000;
@@ -53,10 +55,11 @@ export const months: fc.Arbitrary<readonly Request[]> = fc
 
 export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
-export const chargeOf = ({ time, model, units }: Request): BookedCharge => ({
+export const chargeOf = ({ time, model, units, tier }: Request): BookedCharge => ({
   day: dayOf(time),
   model,
   provider: 'openai',
+  tier: tier ?? null,
   units: new Map([
     ...Object.entries(units)
       .filter(([, amount]) => amount > 0)
