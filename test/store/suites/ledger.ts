@@ -1,5 +1,7 @@
 import { expect } from 'bun:test';
+import { priceText } from '../../../src/core/accounting/stored-price.ts';
 import { idAt } from '../../../src/core/id.ts';
+import { priceLine } from '../../../src/core/money/price.ts';
 import { auditLedger } from '../../../src/ledger/audit/run.ts';
 import type { LedgerBooks, LedgerOp } from '../../../src/store/books.ts';
 import type { JournalReader, MoneyFilter, RowPages } from '../../../src/store/journal-reader.ts';
@@ -7,7 +9,19 @@ import type { Repositories } from '../../../src/store/repositories.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { refusalOf } from '../implementations.ts';
 import type { Cases } from '../support.ts';
-import { applied, balanceOf, depositOf, fundOf, holdOf, NOON, nextId, postOf, settleOf, WALLET } from './books.ts';
+import {
+  applied,
+  balanceOf,
+  depositOf,
+  entryOf,
+  fundOf,
+  holdOf,
+  NOON,
+  nextId,
+  postOf,
+  settleOf,
+  WALLET,
+} from './books.ts';
 
 /** A ledger as commands see it, with the books of a server. */
 export interface LedgerUnderTest extends Pick<Repositories, 'ledger' | 'journal'>, AsyncDisposable {
@@ -80,6 +94,23 @@ export const LEDGER_CASES: Cases<LedgerUnderTest> = {
     expect(entries[2]).toMatchObject({ model: expect.any(String), price: expect.any(String), bill });
     expect(entries[3]?.bill).toBeNull();
     expect(await journal.reservation(nextId())).toEqual([]);
+  },
+  'a bill keeps the service tier and the moment of its price': async ({ journal, books, store }) => {
+    const [id, price] = [
+      nextId(),
+      { lines: [priceLine(0, { input: 3, output: 7 })], divisor: 2, tier: 'flex' } as const,
+    ];
+    await applied(books, holdOf(id, [fundOf(900)], 50));
+    const entry = { ...entryOf(5), tariff: { model: 'm', provider: 'p', upstream: 'u', price: priceText(price) } };
+    const most = Number.MAX_SAFE_INTEGER;
+    await applied(books, { kind: 'settle', id, at: NOON, entry: { ...entry, pricedAt: NOON }, most });
+    await store.flush();
+    const settled = (await journal.reservation(id)).find(({ kind }) => kind === 'settle');
+    expect(settled?.bill).toMatchObject({ tier: 'flex', pricedAt: NOON, divisor: 2 });
+    expect(settled?.bill?.lines.map(({ unit, rate }) => [unit, rate])).toEqual([
+      ['input', 3],
+      ['output', 7],
+    ]);
   },
   'a requested grant counts at once for commands, and for the books after their next refresh': async (test) => {
     const { ledger, books, store } = test;

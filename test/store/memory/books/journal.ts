@@ -210,7 +210,9 @@ export const memoryJournal = (
 
 /** An overrun belongs to the bill of its charge. */
 const billIn = (kind: string, entry: EntryLine | null): Bill | null =>
-  entry && kind !== 'overrun' ? readBill(new BillWriter(readPrice(entry.tariff.price)).text(entry.usage)) : null;
+  entry && kind !== 'overrun'
+    ? readBill(new BillWriter(readPrice(entry.tariff.price)).text(entry.usage, entry.pricedAt))
+    : null;
 
 function rowOf(
   journal: MemoryJournal,
