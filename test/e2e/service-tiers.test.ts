@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
 import { objectOf, objectsIn } from '../../plugins/providers/json.ts';
 import { type OwnServer, startOwnServer } from '../support/own-server.ts';
 import { TOY, testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
@@ -327,6 +329,38 @@ describe('a request for a tier that a model does not have', () => {
       expect([platformOf(answer).dropped, chargeOf(answer)]).toEqual([[field], COST.default]);
     },
   );
+});
+
+describe('the vendors’ own clients request a tier, and read it from the answer', () => {
+  test('OpenAI’s client, in chat and in responses', async () => {
+    const client = new OpenAI({ apiKey: funded, baseURL: `${box.url}/v1`, maxRetries: 0 });
+    const tier = { model: 'gpt', service_tier: 'flex' } as const;
+    const completion = await client.chat.completions.create({
+      ...tier,
+      max_tokens: 60,
+      messages: [{ role: 'user', content: 'Hi' }],
+    });
+    const response = await client.responses.create({ ...tier, max_output_tokens: 60, input: 'Hi' });
+    for (const answer of [completion, response]) {
+      expect(answer.service_tier).toBe('flex');
+      expect(chargeOf(objectOf(answer))).toBe(COST.flex);
+    }
+    expect(bodies.slice(-2).map(({ service_tier }) => service_tier)).toEqual(['flex', 'flex']);
+  });
+
+  test('Anthropic’s client, with the beta of its fast mode', async () => {
+    const client = new Anthropic({ apiKey: funded, baseURL: box.url, maxRetries: 0 });
+    const message = await client.beta.messages.create({
+      model: 'claude',
+      max_tokens: 60,
+      messages: [{ role: 'user', content: 'Hi' }],
+      speed: 'fast',
+      betas: ['fast-mode-2026-02-01'],
+    });
+    expect(message.usage.speed).toBe('fast');
+    expect(chargeOf(objectOf(message))).toBe(COST.fast);
+    expect([bodies.at(-1)?.speed, headers.at(-1)!.get('anthropic-beta')]).toEqual(['fast', 'fast-mode-2026-02-01']);
+  });
 });
 
 test('the audit computes the charges of all tiers again', async () => {
