@@ -100,6 +100,8 @@ beforeAll(async () => {
     `gateway: { retries_max: 0 }
 budgets:
   - { name: purse, each: key, match: 'key.labels.purse == "yes"', limit_credits: 5000, window: total }
+constraints:
+  - { name: plain-ultrafast, when: 'request.service_tier == "ultrafast"', require: 'model.id == "plain"' }
 `,
   )
     .replace(/output: 4,(?=[\s\S]*?plain:)/g, `output: 4, ${TIERS},`)
@@ -250,6 +252,12 @@ describe('a request for a service tier with a price', () => {
       output_usd: '2',
     });
   });
+});
+
+test('a constraint of the policy can read the tier', async () => {
+  const { answer } = await chat('auto', { service_tier: 'ultrafast' }, free);
+  expect(platformOf(answer).routed_model).toBe('plain');
+  expect((await chat('gpt', { service_tier: 'ultrafast' }, free)).status).toBe(422);
 });
 
 describe('a request without a tier', () => {

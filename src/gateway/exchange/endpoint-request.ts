@@ -59,9 +59,11 @@ export function callFor(unfitted: DecidedRequest, { ranked, upstream }: RankedUp
     if (stops !== null) rewrite = new StopCut(stops, decision.facts.choices);
   }
   const { serviceTier: asked } = request.settings;
-  const serviceTier = tierFor(asked, adapter.serviceTiers, decision.facts);
-  if (asked !== undefined && serviceTier === undefined && isTierLost(request, endpoint))
-    dropped = [...dropped, request.names.serviceTier];
+  let serviceTier: string | undefined;
+  if (asked !== undefined || adapter.serviceTiers?.usual !== undefined) {
+    serviceTier = tierFor(asked, adapter.serviceTiers, decision.facts);
+    if (serviceTier === undefined && isTierLost(request, endpoint)) dropped = [...dropped, request.names.serviceTier];
+  }
   if (forced !== null) rewrite = new ForcedCall(forced.name, idText('call_', decision.id));
   const call: ProviderCall = {
     upstream: endpoint.upstream,

@@ -145,6 +145,14 @@ export const REQUEST_FACTS = {
     read: ({ facts }) => (facts.budget === null ? 0 : toCredits(facts.budget)),
     isStated: true,
   },
+  service_tier: {
+    type: 'string',
+    means: 'The service tier that the caller requests, such as `flex`; empty for the default tier.',
+    empty: '',
+    read: ({ facts }) => facts.addOns?.tier ?? '',
+    isStated: true,
+    ofTexts: '',
+  },
   user: {
     type: 'string',
     means: 'The field `user` of the request; empty if the caller sends none.',
