@@ -20,6 +20,7 @@ const CONDITIONS: Readonly<Record<keyof RequestFacts, string>> = {
   languages: '"typescript" in request.languages',
   natural_language: 'request.natural_language == "de"',
   budget_limit: 'request.budget_limit == 12.5',
+  service_tier: 'request.service_tier == "flex"',
   user: 'request.user == "ada"',
   metadata: 'request.metadata.plan == "gold"',
 };
@@ -43,6 +44,7 @@ const RICH = {
   user: 'ada',
   metadata: { plan: 'gold' },
   budget_limit: 12.5,
+  service_tier: 'flex',
   constraints: { required_languages: ['typescript'] },
 };
 const PLAIN = { operation: 'embed', input: 'a text', model: 'vectors' };
@@ -63,7 +65,7 @@ const box = useSignalbox(() => ({
     embedding: { dimensions: 3 }
     latency: { ttft_ms: 100, output_tokens_per_second: 1000, basis: guessed }
 preferences:\n${rules.join('')}`,
-  ),
+  ).replace('output: 4,', 'output: 4, service_tiers: { flex: { input: 1, output: 4 } },'),
 }));
 
 /** Returns the names of the rules that apply to a request. */
