@@ -237,6 +237,17 @@ describe('a finish', () => {
 describe('usage', () => {
   const of = (usageMetadata: object) => read({ usageMetadata });
 
+  test.each([
+    ['flex', 'flex'],
+    ['SERVICE_TIER_PRIORITY', 'priority'],
+    ['STANDARD', 'standard'],
+    ['SERVICE_TIER_UNSPECIFIED', undefined],
+    ['unspecified', undefined],
+  ])('has the service tier in any spelling: %s', (stated, serviceTier) => {
+    const counts = { promptTokenCount: 1, candidatesTokenCount: 2, totalTokenCount: 3, serviceTier: stated };
+    expect(of(counts)).toEqual([{ ...usage(1, 2), serviceTier }]);
+  });
+
   test('includes the cache in the prompt, excludes thinking from the answer, and adds tool input to the prompt', () => {
     expect(
       of({

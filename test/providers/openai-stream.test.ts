@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { shownOf } from '../support/parts.ts';
+import { shownOf, used } from '../support/parts.ts';
 import { openaiAdapter } from '../support/provider-call.ts';
 import { callPart, calls, delta, read } from './openai-chunks.ts';
 
@@ -87,6 +87,20 @@ describe('a chunk', () => {
 });
 
 describe('usage', () => {
+  test.each<[unknown, string | undefined]>([
+    ['flex', 'flex'],
+    ['default', 'default'],
+    ['', undefined],
+    [null, undefined],
+    [7, undefined],
+  ])('has the service tier that the answer states: %j', (service_tier, serviceTier) => {
+    const usage = { prompt_tokens: 1, completion_tokens: 2 };
+    const choice = { index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' };
+    const whole = adapter.reply(JSON.stringify({ choices: [choice], usage, service_tier }));
+    for (const parts of [whole, read(delta({ content: 'Hi' }, 'stop'), { choices: [], usage, service_tier })])
+      expect(parts.at(-1)).toEqual({ ...used(1, 0, 0, 2, 0), serviceTier });
+  });
+
   test('is read with its details', () => {
     const usage = {
       prompt_tokens: 10,
