@@ -14,13 +14,13 @@ let ahead = 0;
 const MORE = `
 budgets:
   - { name: cheap, match: 'request.model == "openai/gpt-4o"', limit_credits: 0, window: day }
-  - { name: o1, match: 'request.model == "in-house-o1"', limit_credits: 0, window: day }
+  - { name: o3, match: 'request.model == "in-house-o3-pro"', limit_credits: 0, window: day }
 constraints:
   - { name: in-eu, when: 'request.metadata.region == "eu"', require: '!("us" in endpoint.regions)' }
   - { name: no-preview, require: '!model.id.contains("preview")' }
   - { name: no-pro, require: 'model.id != "in-house-gpt-5-pro"' }
   - { name: no-dear, when: 'request.metadata.thrift == "yes"', require: 'model.price.output <= 1.0' }
-  - { name: no-turbo, require: '!model.id.endsWith("gpt-4-turbo")' }
+  - { name: no-nano, require: '!model.id.endsWith("gpt-5.4-nano")' }
 gateway: { retries_max: 2 }
 `;
 
@@ -141,13 +141,18 @@ describe('a model that the policy does not list', () => {
     const thrift = { metadata: { thrift: 'yes' } };
     expect(await refused('in-house-gpt-4.1-2025-04-14', thrift)).toMatchObject({ status: 422, calls: 0 });
     expect(await served('in-house-own-2025-10-06', thrift)).toEqual(['in-house-own-2025-10-06', 'own-2025-10-06']);
-    for (const name of ['in-house-o1', 'in-house-o1-2024-12-17', 'in-house-O1'])
+    for (const name of ['in-house-o3-pro', 'in-house-o3-pro-2025-06-10', 'in-house-O3-pro'])
       expect(await refused(name)).toMatchObject({ status: 402, calls: 0 });
   });
 
   test('if the requested version of a model has public figures, that version is served', async () => {
-    expect(await served('in-house-GPT-4o-2024-05-13')).toEqual(['in-house-gpt-4o-2024-05-13', 'gpt-4o-2024-05-13']);
+    expect(await served('in-house-GPT-4o-2024-08-06')).toEqual(['in-house-gpt-4o-2024-08-06', 'gpt-4o-2024-08-06']);
     expect(await served('in-house-gpt-4o-2024-11-19')).toEqual(['in-house-gpt-4o', 'gpt-4o']);
+  });
+
+  test('a version that the public table no longer has is not served as another version, however it is written', async () => {
+    for (const name of ['gpt-4o-2024-05-13', 'GPT-4o-2024-05-13'])
+      expect(await served(`in-house-${name}`)).toEqual([`in-house-${name}`, name]);
   });
 
   test('a model without a public price has the operator’s price, or is refused', async () => {
@@ -222,7 +227,7 @@ describe('a model that the policy does not list', () => {
     expect(await refused('gpt-4o-mini', inEu)).toMatchObject({ status: 422, calls: 0 });
     expect(await served('local/some-model', inEu)).toEqual(['local/some-model', 'some-model']);
     expect(await refused('local/some-preview')).toMatchObject({ status: 422, calls: 0 });
-    expect(await refused('gpt-4-turbo')).toMatchObject({ status: 422, calls: 0 });
+    expect(await refused('gpt-5.4-nano')).toMatchObject({ status: 422, calls: 0 });
   });
 
   test('an unlisted model counts in the budgets that match its ID, under every name', async () => {
@@ -240,8 +245,8 @@ describe('a model that the policy does not list', () => {
         .status;
     const [one, all, none] = [await keyOf(['openai/gpt-4o-mini']), await keyOf(['openai/*']), await keyOf(['luna'])];
     expect(await statusFor(one, 'gpt-4o-mini')).toBe(200);
-    expect(await statusFor(one, 'openai/gpt-4.1-nano')).toBe(403);
-    expect(await statusFor(all, 'openai/gpt-4.1-nano')).toBe(200);
+    expect(await statusFor(one, 'openai/gpt-4.1-mini')).toBe(403);
+    expect(await statusFor(all, 'openai/gpt-4.1-mini')).toBe(200);
     // The catalog's model does not belong to the wildcard.
     expect(await statusFor(all, 'openai/gpt-4.1')).toBe(403);
     expect(await statusFor(none, 'gpt-4o-mini')).toBe(403);

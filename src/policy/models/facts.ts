@@ -80,18 +80,16 @@ export const sourceText = ({ name, revision }: Pick<FactsFile['sources'][number]
 export class FactsTable {
   /** The content of the table's file. */
   readonly file: FactsFile;
-  readonly #withheld: ReadonlyMap<string, ReadonlySet<string>>;
   readonly #providers: ReadonlyMap<string, { readonly rows: ReadonlyMap<string, Row>; readonly names: SameModels }>;
 
   constructor(file: FactsFile) {
     this.file = file;
     const { models, withheld = {} } = file;
-    this.#withheld = new Map(Object.entries(withheld).map(([preset, names]) => [preset, new Set(names)]));
-    const tableOf = (rows: Record<string, Row>) => ({
+    const tableOf = (preset: string, rows: Record<string, Row>) => ({
       rows: new Map(Object.entries(rows)),
-      names: new SameModels(Object.keys(rows)),
+      names: new SameModels([...Object.keys(rows), ...(withheld[preset] ?? [])]),
     });
-    this.#providers = new Map(Object.entries(models).map(([preset, rows]) => [preset, tableOf(rows)]));
+    this.#providers = new Map(Object.entries(models).map(([preset, rows]) => [preset, tableOf(preset, rows)]));
   }
 
   /** The lists that the facts come from, such as `BerriAI/litellm@8943af58 and anomalyco/models.dev@f3fc6922`. */
@@ -149,8 +147,8 @@ export class FactsTable {
    * @param provider as in `of`
    */
   rowsOf(provider: string, id: string): readonly string[] {
-    if (this.#withheld.get(provider)?.has(id)) return [];
-    return this.#providers.get(provider)?.names.namesOf(id) ?? [];
+    const { names, rows } = this.#providers.get(provider) ?? {};
+    return names?.namesOf(id).filter((name) => rows?.has(name)) ?? [];
   }
 
   /** Returns the prices of a provider's models that change with time. */
