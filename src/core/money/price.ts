@@ -262,13 +262,16 @@ export function pricesOfTier(price: Price, tier: string | undefined): readonly P
 const NO_PRICES: readonly Price[] = [];
 
 /** Whether a price covers everything that a request allows its service to bill. */
-export function coversAll(priced: Priced, { tier, units, toolUses, unpriced }: AskedAddOns): boolean {
+export function coversAll(
+  { price, nextPrices = [] }: Priced,
+  { tier, units, toolUses, unpriced }: AskedAddOns,
+): boolean {
   const keys = [...units, ...Object.keys(toolUses).map(toolUse)];
   return (
     unpriced.length === 0 &&
-    pricesOf(priced).every((price) => {
-      const asked = tier === undefined ? price : priceOfTier(price, tier);
-      return asked !== undefined && [price, asked].every((one) => hasRates(one, keys));
+    [price, ...nextPrices].every((base) => {
+      const own = tier === undefined ? base : priceOfTier(base, tier);
+      return own !== undefined && [base, own].every((one) => hasRates(one, keys));
     })
   );
 }
@@ -276,9 +279,11 @@ export function coversAll(priced: Priced, { tier, units, toolUses, unpriced }: A
 const hasRates = ({ lines }: Price, keys: readonly string[]): boolean =>
   keys.every((key) => lines.every(({ rates }) => rates[key] !== undefined));
 
-/** Returns the prices that may apply before a request ends that begins now. */
-const pricesOf = ({ price, nextPrices }: Priced): readonly Price[] =>
-  nextPrices === undefined ? [price] : [price, ...nextPrices];
+/** Returns the other prices that may apply before a request ends that begins now: later ones, and those of the asked service tier. */
+const othersOf = ({ price, nextPrices = [] }: Priced, tier: string | undefined): readonly Price[] => [
+  ...pricesOfTier(price, tier),
+  ...nextPrices.flatMap((next) => [next, ...pricesOfTier(next, tier)]),
+];
 
 /**
  * Returns the highest possible cost of at most `inputTokens` and `outputTokens`: with any division into units, any applicable price line,
@@ -293,10 +298,10 @@ export function costBound(
   media = ALL_MEDIA,
 ): Microcredits {
   const { price, nextPrices } = priced;
-  let bound = boundOf(price, inputTokens, outputTokens, asked, media);
-  if (nextPrices === undefined) return bound;
-  for (const next of nextPrices) bound = Math.max(bound, boundOf(next, inputTokens, outputTokens, asked, media));
-  return bound;
+  const bound = boundOf(price, inputTokens, outputTokens, asked, media);
+  if (nextPrices === undefined && asked?.tier === undefined) return bound;
+  const others = othersOf(priced, asked?.tier).map((other) => boundOf(other, inputTokens, outputTokens, asked, media));
+  return Math.max(bound, ...others);
 }
 
 function boundOf(
@@ -308,13 +313,9 @@ function boundOf(
 ): Microcredits {
   const { input, output, fees } = dearestRates(price, inputTokens, asked, media);
   const sum = fees + inputTokens * input + outputTokens * output;
-  let bound =
-    sum <= Number.MAX_SAFE_INTEGER
-      ? ceilDivided(sum, price.divisor)
-      : ceilDividedExactly([1, fees, inputTokens, input, outputTokens, output], price.divisor);
-  for (const other of pricesOfTier(price, asked?.tier))
-    bound = Math.max(bound, boundOf(other, inputTokens, outputTokens, asked, media));
-  return bound;
+  return sum <= Number.MAX_SAFE_INTEGER
+    ? ceilDivided(sum, price.divisor)
+    : ceilDividedExactly([1, fees, inputTokens, input, outputTokens, output], price.divisor);
 }
 
 /**
@@ -330,26 +331,13 @@ export function outputWithin(
   media = ALL_MEDIA,
 ): number {
   const { price, nextPrices } = priced;
-  let output = withinOf(price, inputTokens, amount, asked, media);
-  if (nextPrices === undefined) return output;
-  for (const next of nextPrices) output = Math.min(output, withinOf(next, inputTokens, amount, asked, media));
-  return output;
+  const output = withinOf(price, inputTokens, amount, asked, media);
+  if (nextPrices === undefined && asked?.tier === undefined) return output;
+  const others = othersOf(priced, asked?.tier).map((other) => withinOf(other, inputTokens, amount, asked, media));
+  return Math.min(output, ...others);
 }
 
 function withinOf(
-  price: Price,
-  inputTokens: number,
-  amount: Microcredits,
-  asked: AskedAddOns | undefined,
-  media: number,
-): number {
-  let output = withinTier(price, inputTokens, amount, asked, media);
-  for (const other of pricesOfTier(price, asked?.tier))
-    output = Math.min(output, withinTier(other, inputTokens, amount, asked, media));
-  return output;
-}
-
-function withinTier(
   price: Price,
   inputTokens: number,
   amount: Microcredits,
