@@ -49,7 +49,7 @@ export interface KeptEntry {
 }
 
 interface CacheParts {
-  readonly store: Pick<Store, 'commit'> & Deferral & Pick<Repositories, 'cache'>;
+  readonly store: Pick<Store, 'commit' | 'flush'> & Deferral & Pick<Repositories, 'cache'>;
   /** The secret of the store. */
   readonly secret: Uint8Array;
   readonly turns: AnswerTurns;
@@ -163,7 +163,14 @@ export class AnswerCache {
     this.#bytes += bytes;
     if (this.#bytes < bytesMax * EVICT_SHARE) return;
     this.#bytes = 0;
-    void store.cache.evict(Math.floor(bytesMax * (1 - 2 * EVICT_SHARE))).catch(this.#parts.onError);
+    void this.#evict(bytesMax).catch(this.#parts.onError);
+  }
+
+  /** Deletes entries once all entries of `keep` are stored, because the limit counts only stored entries. */
+  async #evict(bytesMax: number): Promise<void> {
+    const { store } = this.#parts;
+    await store.flush();
+    await store.cache.evict(Math.floor(bytesMax * (1 - 2 * EVICT_SHARE)));
   }
 
   /** Returns what is stored, of all keys. Rejects with StoreError. */
