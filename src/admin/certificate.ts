@@ -4,7 +4,6 @@ import { type InsteadOf, REJECTIONS } from '../core/decision/decision.ts';
 import { HEALTH } from '../core/decision/readings.ts';
 import { textsOf } from '../core/decision/sentence.ts';
 import { cappedByText, insteadOfOrNull, modelId } from '../core/decision/shared-fields.ts';
-import type { Worth } from '../core/define/field.ts';
 import * as field from '../core/define/fields.ts';
 import { type ExpectedLength, LENGTH_SOURCES } from '../core/request/expected-length.ts';
 import type { Facts as FactsOfRequest } from '../core/request/facts.ts';
@@ -229,11 +228,6 @@ export const CERTIFICATE = {
     field.orNull(other('gpt-6-astra'), 'The model that savings are compared with; null if the request named a model.'),
   ),
 };
-
-const OfCertificate = field.viewRow<Certified>()(CERTIFICATE);
-
-/** Writes the members of a certificate in the form of answers. */
-export const certificateJson = (certified: Certified, worth: Worth) => field.json(OfCertificate, certified, worth);
 
 export const Replay = field.shape('The result of repeating the decision from its record.', {
   matches: field.flagOrNull(

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import * as f from '../core/define/fields.ts';
-import { explanationBody } from './explanation-body.ts';
+import { explanationJson } from './explanation.ts';
 import { DECISION_ERRORS, operationsOn } from './kit/operation.ts';
 import { PolicyExplanation } from './policy-explanation.ts';
 import { SIDE } from './policy-shapes.ts';
@@ -54,8 +54,8 @@ export const explainRequested = operationsOn<{ readonly desk: ExplanationDesk }>
     ...SENDER,
     policy: Type.Optional(f.closed('The policy that decides; by default the active policy.', SIDE)),
   }),
-  // The answer is assembled from parts whose types do not come from the schema.
-  output: Type.Unsafe<object>(f.onWire(PolicyExplanation)),
+  // The policy of the explanation may give a Credit another value than the active policy.
+  output: f.onWire(PolicyExplanation),
   answer: 'The decision.',
   examples: {
     chat: {
@@ -67,6 +67,6 @@ export const explainRequested = operationsOn<{ readonly desk: ExplanationDesk }>
   errors: [...DECISION_ERRORS, 'not_found', 'conflict', 'policy_invalid'],
   async run({ desk }, { by }, query) {
     const { explanation, ...terms } = await explainServed(by, desk, query);
-    return explanationBody(explanation, terms);
+    return explanationJson(explanation, terms);
   },
 });

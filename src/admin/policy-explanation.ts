@@ -1,11 +1,12 @@
 import { Type } from '@sinclair/typebox';
+import { type Sentence, textsOf } from '../core/decision/sentence.ts';
 import { policyRevision } from '../core/decision/shared-fields.ts';
 import * as field from '../core/define/fields.ts';
-import { CERTIFICATE } from './certificate.ts';
+import { CERTIFICATE, type Certified } from './certificate.ts';
 import { Facts } from './decision-facts.ts';
 import { sentences } from './sentence.ts';
 
-export const PolicyExplanation = field.named('PolicyExplanation', 'The decision for a request that was not sent.', {
+const DECIDED = {
   policy_revision: policyRevision,
   route_reason: field.textOrNull(
     'The reason for the choice, as a real request would report it; null for a refusal.',
@@ -16,14 +17,11 @@ export const PolicyExplanation = field.named('PolicyExplanation', 'The decision 
     code: field.text('The code of the error.', 'no_eligible_model'),
     message: field.text('The error in a sentence.', 'No model fits.'),
   }),
-  facts: Facts,
+};
+
+const NOTED = {
   sentences: sentences(
     'The decision in sentences, with notes about the task, the hold, and rules whose condition failed.',
-  ),
-  ...CERTIFICATE,
-  pareto_front: field.textList(
-    'The eligible models for which no other model is at least as good in quality, cost and latency and better in one of them.',
-    ['gpt-6-luna'],
   ),
   first_hold_credits: field.figureOrNull(
     'The amount that would be held at first. In Credits. Null if the request would wait or be refused. Without a key, a team or a user, only the first part of a hold that can grow.',
@@ -39,6 +37,10 @@ export const PolicyExplanation = field.named('PolicyExplanation', 'The decision 
   shortage: field.textOrNull(
     'The code of the error if the request is refused for lack of money; null otherwise.',
     null,
+  ),
+  pareto_front: field.textList(
+    'The eligible models for which no other model is at least as good in quality, cost and latency and better in one of them.',
+    ['gpt-6-luna'],
   ),
   task_note: field.textOrNull('A sentence about a task that the request states but the policy does not know.', null),
   task_reasons: field.shapeOrNull(
@@ -68,4 +70,22 @@ export const PolicyExplanation = field.named('PolicyExplanation', 'The decision 
     [],
   ),
   usd_per_credit: field.text('The value of a Credit. In USD, an exact decimal.', '0.001'),
-});
+};
+
+/** The decision for a request that was not sent, as an answer shows it. */
+export interface ShownExplanation extends Certified, field.ObjectValue<typeof DECIDED & typeof NOTED> {
+  /** The sentences without notes about the task, the hold and failed rules. */
+  readonly decisionStory: readonly Sentence[];
+}
+
+export const PolicyExplanation = field.view<ShownExplanation>()(
+  'The decision for a request that was not sent.',
+  {
+    ...DECIDED,
+    facts: Facts,
+    ...CERTIFICATE,
+    explanation: field.from<ShownExplanation>()(({ decisionStory }) => textsOf(decisionStory), CERTIFICATE.explanation),
+    ...NOTED,
+  },
+  { title: 'PolicyExplanation' },
+);

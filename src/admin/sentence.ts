@@ -62,7 +62,7 @@ export const estimatedAmount = (credits: number): Microcredits =>
   credits < 0 ? -limitFromCredits(shownCredits(-credits)) : limitFromCredits(shownCredits(credits));
 
 /** Writes sentences in the form of answers. */
-export const sentencesJson = (told: readonly Told[], worth: Worth) =>
+const sentencesJson = (told: readonly Told[], worth: Worth) =>
   told.map(({ about, parts }) => ({ about, parts: parts.map((part) => partJson(part, worth)) }));
 
 function partJson(part: NamedPart, worth: Worth) {

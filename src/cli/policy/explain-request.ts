@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { callerLevels } from '../../access/levels.ts';
 import { levelsAbove } from '../../access/people-copy.ts';
-import { explanationBody } from '../../admin/explanation-body.ts';
+import { explanationJson } from '../../admin/explanation.ts';
 import { explainCase, explainRequest } from '../../admin/use-cases/policy/explain.ts';
 import { storedPayer } from '../../admin/use-cases/policy/key-funds.ts';
 import { type Body, bodyOf, isFolder, runtimeOf } from '../../admin/use-cases/policy/tools.ts';
@@ -93,7 +93,7 @@ export async function runExplain(line: ExplainLine, command: PolicyCommand): Pro
   const request = readRouteBody(body);
   const funds = payer?.fundsUnder(budgets, labels, request.model);
   const explanation = await explainRequest({ request, caller, timeMs, funds }, runtime);
-  return explanationResult(explanationBody(explanation, { isMeasured: false, isFunded: payer !== null }), {
+  return explanationResult(explanationJson(explanation, { isMeasured: false, isFunded: payer !== null }), {
     isJson,
     terminal,
     folder,
@@ -173,7 +173,7 @@ async function runExplainCase(
   const { file, line, column } = place;
   const body = {
     case: { name, file: basename(file), line, column, status, settings },
-    ...explanationBody(explanation, { isMeasured: false, isFunded: false, missing }),
+    ...explanationJson(explanation, { isMeasured: false, isFunded: false, missing }),
   };
   return explanationResult(body, {
     isJson,

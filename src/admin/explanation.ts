@@ -1,5 +1,7 @@
-import { figure, model, type Parts, sentence, textOf, textsOf, words } from '../core/decision/sentence.ts';
+import { figure, model, type Parts, type Sentence, sentence, textOf, words } from '../core/decision/sentence.ts';
 import { plainVerdict, verdictText } from '../core/decision/verdict.ts';
+import type { Worth } from '../core/define/field.ts';
+import { json } from '../core/define/fields.ts';
 import { bothAmounts } from '../core/money/budget-words.ts';
 import { limitFromCredits, toCredits } from '../core/money/credits.ts';
 import { usdWriter } from '../core/money/usd.ts';
@@ -14,12 +16,13 @@ import type { CandidateEntry } from '../routing/certificate.ts';
 import { capReason } from '../routing/output-maximum.ts';
 import { story } from '../routing/story.ts';
 import { creditsFigure } from '../routing/story-request.ts';
-import { certificateJson } from './certificate.ts';
-import { factsJson } from './decision-facts.ts';
-import { sentencesJson } from './sentence.ts';
+import { PolicyExplanation, type ShownExplanation } from './policy-explanation.ts';
 import type { HypotheticalExplanation, RequestExplanation } from './use-cases/policy/explain.ts';
 
-export interface ExplanationTerms {
+/** The explanation of a request, or of a case, which has no details about its text. */
+type Explained = HypotheticalExplanation & Partial<RequestExplanation>;
+
+interface ExplanationTerms {
   /** Whether current measurements were used. */
   readonly isMeasured: boolean;
   /** Whether the money of the sender was considered. */
@@ -28,75 +31,77 @@ export interface ExplanationTerms {
   readonly missing?: readonly string[];
 }
 
-/** The explanation, as commands print it and the API returns it. */
-export function explanationBody(
-  explanation: HypotheticalExplanation & Partial<RequestExplanation>,
-  { isMeasured, isFunded, missing = leftOutProviders(explanation.runtime.snapshot) }: ExplanationTerms,
-): object {
-  const {
-    facts,
-    certificate,
-    firstHold,
-    shortage,
-    runtime,
-    taskNote = null,
-    taskReasons: reasons = null,
-    verdicts = [],
-    isCached = false,
-  } = explanation;
-  const { choice, reason, refusal } = certificate;
-  const { revision, usdPerCredit } = runtime.snapshot;
-  const worth = { usd: usdWriter(usdPerCredit) };
-  const body = certificateJson({ certificate, facts }, worth);
-  const failedRules = [...(explanation.failedRules ?? [])].map(([name, error]) => {
-    // The explanation keeps only the first line of an expression's error, because the other lines point to the location.
-    return { name, error: scrub(messageOf(error).split('\n')[0] ?? '') };
-  });
+/** Returns the explanation in the form of the API, with the value of a Credit in its own policy. */
+export function explanationJson(explanation: Explained, terms: ExplanationTerms) {
+  const { runtime } = explanation;
+  const usd = usdWriter(runtime.snapshot.usdPerCredit);
+  return json(PolicyExplanation, shownExplanation(explanation, terms, usd), { usd });
+}
+
+function shownExplanation(
+  explanation: Explained,
+  { isMeasured, isFunded, missing }: ExplanationTerms,
+  usd: Worth['usd'],
+): ShownExplanation {
+  const { certificate, facts, runtime, firstHold, shortage, taskNote = null, taskReasons = null } = explanation;
+  const { snapshot } = runtime;
   const note = holdNote(explanation);
-  const told = [
-    ...verdicts.map((verdict) => sentence('guards', [verdictText(plainVerdict(verdict))])),
-    ...story(certificate, facts),
-    ...(isCached ? [sentence('cache', [CACHED])] : []),
-    ...lacksIn(runtime.snapshot).map((lack) => sentence('warning', [`${lack}.`])),
-  ];
+  const decided = decisionStory(explanation);
   return {
-    policy_revision: revision,
-    route_reason: reason,
-    choice,
-    refusal,
-    facts: factsJson(facts),
-    ...body,
-    explanation: textsOf(told),
-    sentences: sentencesJson(
-      [
-        ...(choice === null ? [] : [sentence('outcome', answerWords(choice, explanation))]),
-        ...(taskNote === null ? [] : [sentence('task', [taskNote])]),
-        ...(reasons === null ? [] : [sentence('task', taskWords(reasons))]),
-        ...told,
-        ...(note === null ? [] : [sentence(shortage ? 'refusal' : 'hold', note)]),
-        ...failedRules.map(({ name, error }) =>
-          sentence('warning', [`The condition of ${name} failed, so Signalbox treated it as true: ${error}.`]),
-        ),
-      ],
-      worth,
-    ),
-    first_hold_credits: firstHold && toCredits(firstHold.amount),
-    first_hold_usd: firstHold && worth.usd(firstHold.amount),
-    hold_note: note && textOf(note),
+    certificate,
+    facts,
+    policyRevision: snapshot.revision,
+    routeReason: certificate.reason,
+    choice: certificate.choice,
+    refusal: certificate.refusal,
+    decisionStory: decided,
+    sentences: explanationStory(explanation, decided),
+    firstHoldCredits: firstHold && toCredits(firstHold.amount),
+    firstHoldUsd: firstHold && usd(firstHold.amount),
+    holdNote: note && textOf(note),
     shortage: shortage?.code ?? null,
-    pareto_front: paretoFront(certificate.candidates),
-    task_note: taskNote,
-    task_reasons: reasons && {
-      ...reasons,
-      words: reasons.words.map(({ text, of, adds }) => ({ text, of, adds: Number(adds.toFixed(2)) })),
+    paretoFront: paretoFront(certificate.candidates),
+    taskNote,
+    taskReasons: taskReasons && {
+      ...taskReasons,
+      words: taskReasons.words.map((word) => ({ ...word, adds: Number(word.adds.toFixed(2)) })),
     },
-    failed_rules: failedRules,
+    failedRules: failedRulesOf(explanation),
     readings: isMeasured ? 'present' : 'declared',
-    is_funded: isFunded,
-    left_out_here: missing,
-    usd_per_credit: usdPerCredit,
+    isFunded,
+    leftOutHere: missing ?? leftOutProviders(snapshot),
+    usdPerCredit: snapshot.usdPerCredit,
   };
 }
+
+/** Tells the decision for a request that was not sent, without the notes about the request. */
+const decisionStory = ({ certificate, facts, runtime, verdicts = [], isCached = false }: Explained): Sentence[] => [
+  ...verdicts.map((verdict) => sentence('guards', [verdictText(plainVerdict(verdict))])),
+  ...story(certificate, facts),
+  ...(isCached ? [sentence('cache', [CACHED])] : []),
+  ...lacksIn(runtime.snapshot).map((lack) => sentence('warning', [`${lack}.`])),
+];
+
+/** Adds the answer, and notes about the task, the hold, and rules whose condition failed. */
+function explanationStory(explanation: Explained, decided: readonly Sentence[]): Sentence[] {
+  const { certificate, shortage, taskNote = null, taskReasons = null } = explanation;
+  const { choice } = certificate;
+  const note = holdNote(explanation);
+  return [
+    ...(choice === null ? [] : [sentence('outcome', answerWords(choice, explanation))]),
+    ...(taskNote === null ? [] : [sentence('task', [taskNote])]),
+    ...(taskReasons === null ? [] : [sentence('task', taskWords(taskReasons))]),
+    ...decided,
+    ...(note === null ? [] : [sentence(shortage ? 'refusal' : 'hold', note)]),
+    ...failedRulesOf(explanation).map(({ name, error }) =>
+      sentence('warning', [`The condition of ${name} failed, so Signalbox treated it as true: ${error}.`]),
+    ),
+  ];
+}
+
+/** Returns the rules whose condition failed, with the first line of the error. The other lines point to the location. */
+const failedRulesOf = ({ failedRules }: Explained) =>
+  [...(failedRules ?? [])].map(([name, error]) => ({ name, error: scrub(messageOf(error).split('\n')[0] ?? '') }));
 
 /** Says which model would answer. */
 function answerWords(choice: string, { certificate: { insteadOf }, shortage }: HypotheticalExplanation): Parts {
