@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { ERROR_CODES } from '../core/api/error-schema.ts';
 import { cacheWord } from '../core/decision/outcome.ts';
 import { RECORD_STATUSES } from '../core/decision/record.ts';
+import { REFUSED_ANSWER } from '../core/decision/refusal.ts';
 import { decisionId, insteadOfOrNull, modelId } from '../core/decision/shared-fields.ts';
 import * as f from '../core/define/fields.ts';
 import { OPERATION_NAMES } from '../core/kinds/operations.ts';
@@ -48,29 +49,15 @@ const countedText = (answers: number, { key_id, refusal }: CountingRow): string 
     ? '-'
     : `${plural(answers, key_id === null ? 'answer' : 'more answer')} like this in that minute`;
 
+const { answers, decision_id, ...ofRefused } = REFUSED_ANSWER;
 const Refusal = f.shape('The answer to a request that was refused before a decision.', {
-  http_status: f.as('status', f.wholeOrNull('The HTTP status of the answer.', 404)),
-  dialect: f.textOrNull('The dialect of the path; null for paths that no dialect has.', 'openai-chat'),
-  method: f.text('The HTTP method.', 'POST'),
-  route: f.text('The path, with placeholders for IDs; `other` for a path that does not exist.', '/v1/chat/completions'),
+  ...ofRefused,
   message: f.textOrNull(
     'The message of the error, at most 300 characters, without words of the request. Null if you ask with a key with the scope `report`.',
     'There is no model or selector `gpt-9`.',
   ),
-  answers: f.inCommand(
-    f.count(
-      'How many answers this entry counts: 1, or the answers of one key with the same code in a minute, above the limit for single entries.',
-      1,
-    ),
-    {
-      title: 'counted',
-      text: countedText,
-    },
-  ),
-  decision_id: f.as(
-    'decision',
-    f.textOrNull('The earlier decision whose answer the request asks for again; null for none.', null),
-  ),
+  answers: f.inCommand(answers, { title: 'counted', text: countedText }),
+  decision_id,
 });
 
 export const DecisionSummary = f.named(

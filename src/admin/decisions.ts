@@ -91,11 +91,7 @@ function shown({ summary, ...entry }: RecordEntry, sight: Sight): ValueOf<typeof
     revision: isRefused ? null : facts.revision,
     reason: isRefused ? null : reason,
     httpStatus: summary && httpStatusOf(entry.status, summary),
-    refused: refused && {
-      ...refused,
-      message: sight.isNarrow ? null : reason,
-      decision: refused.decision === null ? null : idText('dec_', refused.decision),
-    },
+    refused: refused && { ...refused, message: sight.isNarrow ? null : reason },
     created: time === null ? null : Math.floor(time / 1_000),
     time,
     keyId: sight.isNarrow ? null : keyId || null,

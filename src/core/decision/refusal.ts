@@ -1,21 +1,40 @@
+import { Type } from '@sinclair/typebox';
+import * as f from '../define/fields.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Operation } from '../kinds/operations.ts';
 import type { GuardVerdict } from './verdict.ts';
 
-/** The facts of an answer with a status from 400 up, other than those that decision records have, too. */
-export interface RefusedAnswer {
-  /** The HTTP status of the answer; null for several answers. */
-  readonly status: number | null;
-  /** The name of the dialect of the request's route; null for routes without a dialect. */
-  readonly dialect: string | null;
-  readonly method: string;
-  /** The pattern of the route, such as `/v1/chat/completions`; `other` for an unknown path. */
-  readonly route: string;
-  /** The ID of the earlier decision whose answer the request repeats; null for none. */
-  readonly decision: number | null;
-  /** How many answers this record counts. Above a limit a minute, the answers of a key with the same code are only counted. */
-  readonly answers: number;
-}
+/** The answer to a request that was refused before a decision. Each member is stated once, as in `attempt.ts`. */
+export const REFUSED_ANSWER = {
+  // Null for several answers.
+  http_status: f.stored(0, f.as('status', f.wholeOrNull('The HTTP status of the answer.', 404))),
+  dialect: f.stored(1, f.textOrNull('The dialect of the path; null for paths that no dialect has.', 'openai-chat')),
+  method: f.stored(2, f.text('The HTTP method.', 'POST')),
+  route: f.stored(
+    3,
+    f.text('The path, with placeholders for IDs; `other` for a path that does not exist.', '/v1/chat/completions'),
+  ),
+  answers: f.stored(
+    5,
+    f.count(
+      'How many answers this entry counts: 1, or the answers of one key with the same code in a minute, above the limit for single entries.',
+      1,
+    ),
+  ),
+  decision_id: f.stored(
+    4,
+    f.as(
+      'decision',
+      f.orNull(
+        f.id('dec_', Type.String()),
+        'The earlier decision whose answer the request asks for again; null for none.',
+        null,
+      ),
+    ),
+  ),
+};
+export interface RefusedAnswer extends f.ObjectValue<typeof REFUSED_ANSWER> {}
+export const RecordedRefusedAnswer = f.viewRow<RefusedAnswer>()(REFUSED_ANSWER);
 
 /**
  * A request that was answered with a status from 400 up and has no decision record. A refusal contains no text of the request, except the

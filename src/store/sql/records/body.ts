@@ -2,7 +2,7 @@ import { currentAddOns, type FormerAddOns, formerUsage } from '../../../core/acc
 import { Attempt, FullEndpoint } from '../../../core/decision/attempt.ts';
 import { type DecisionOutcome, RecordedOutcome } from '../../../core/decision/outcome.ts';
 import type { DecisionRecord } from '../../../core/decision/record.ts';
-import type { Refusal, RefusedAnswer } from '../../../core/decision/refusal.ts';
+import { RecordedRefusedAnswer, type Refusal } from '../../../core/decision/refusal.ts';
 import { isEmpty } from '../../../core/json/object.ts';
 import type { Amounts } from '../../../core/money/units.ts';
 import type { Usage } from '../../../core/money/usage.ts';
@@ -52,6 +52,8 @@ function rareFact(facts: Facts, name: (typeof RARE_FACTS)[number]): unknown {
 }
 
 const ATTEMPT = packingOf(Attempt);
+/** How a refused answer is stored, in the body and in the summary of its record. */
+export const REFUSED = packingOf(RecordedRefusedAnswer);
 const OUTCOME = packingOf(
   RecordedOutcome,
   {
@@ -120,34 +122,6 @@ export function decodeBody(text: string): RecordBody {
   };
 }
 
-/** The values of a refused answer, by position. */
-export type RefusedValues = readonly [
-  status: number | null,
-  dialect: string | null,
-  method: string,
-  route: string,
-  decision: number | null,
-  answers: number,
-];
-
-export const packRefused = (refused: RefusedAnswer): RefusedValues => [
-  refused.status,
-  refused.dialect,
-  refused.method,
-  refused.route,
-  refused.decision,
-  refused.answers,
-];
-
-export const unpackRefused = ([status, dialect, method, route, decision, answers]: RefusedValues): RefusedAnswer => ({
-  status,
-  dialect,
-  method,
-  route,
-  decision,
-  answers,
-});
-
 /** The position of a refused answer in a body, after all positions of a decision's body. */
 const REFUSED_AT = 11;
 
@@ -159,11 +133,11 @@ export function encodeRefusal(refusal: Refusal): string {
     while (outcome.length < OUTCOME.at('guards')) outcome.push(null);
     outcome.push(guards ?? null, guardedBy ?? null);
   }
-  return JSON.stringify(['', ['', 0], refusal.reason, '', [], outcome, ...EMPTY_TAIL, null, packRefused(refusal)]);
+  return JSON.stringify(['', ['', 0], refusal.reason, '', [], outcome, ...EMPTY_TAIL, null, REFUSED.pack(refusal)]);
 }
 
 /** Decodes only the number of answers from the text of `encodeRefusal`. */
-export const decodeAnswers = (text: string): number => JSON.parse(text)[REFUSED_AT][5];
+export const decodeAnswers = (text: string): number => JSON.parse(text)[REFUSED_AT][REFUSED.at('answers')];
 
 /** Decodes only the outcome from the text of `encodeBody`. */
 export const decodeOutcome = (text: string): DecisionOutcome | null => {

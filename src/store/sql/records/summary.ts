@@ -1,6 +1,6 @@
 import type { DecisionRecord, RecordSummary } from '../../../core/decision/record.ts';
 import type { Facts } from '../../../core/request/facts.ts';
-import { packRefused, type RefusedValues, unpackRefused } from './body.ts';
+import { REFUSED } from './body.ts';
 
 /** The values of a summary, by position. The list of values also decodes stored summaries. */
 type SummaryValues = readonly [
@@ -22,7 +22,7 @@ type SummaryValues = readonly [
     totalMs: number | null,
     inputTokens: number | null,
     outputTokens: number | null,
-    refused?: RefusedValues | null,
+    refused?: readonly unknown[] | null,
     /** The values for guards are null or absent if no guard applied. */
     guards?: RecordSummary['guards'] | null,
     guardedBy?: RecordSummary['guardedBy'] | null,
@@ -38,7 +38,7 @@ export function encodeSummary(summary: RecordSummary, { named, model }: Pick<Fac
   const { firstPartMs, totalMs, inputTokens, outputTokens } = summary;
   const of = [named !== null, model, stream ? 1 : 0, metadata, reason, error, provider] as const;
   const figures = [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens] as const;
-  const refused = summary.refused && packRefused(summary.refused);
+  const refused = summary.refused && REFUSED.pack(summary.refused);
   const { guards, guardedBy, cache, spared, insteadOf } = summary;
   const isGuarded = guardedBy.length > 0 || guards.length > 0;
   const ofBody: SummaryValues[4] =
@@ -79,7 +79,7 @@ export function decodeSummary(text: string): RecordSummary {
     totalMs,
     inputTokens,
     outputTokens,
-    refused: refused ? unpackRefused(refused) : null,
+    refused: refused ? REFUSED.unpack(refused) : null,
     guards: guards ?? [],
     guardedBy: guardedBy ?? [],
     cache,
