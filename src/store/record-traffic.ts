@@ -1,7 +1,7 @@
 import type { AttemptRecord } from '../core/decision/attempt.ts';
 import type { DecisionOutcome } from '../core/decision/outcome.ts';
 import { type DecisionRecord, modelOf, statusOf } from '../core/decision/record.ts';
-import type { Refusal } from '../core/decision/refusal.ts';
+import type { RefusalRecord } from '../core/decision/refusal.ts';
 import { figureOf } from '../core/money/usage.ts';
 import { isOfProvider } from '../core/request/failure-kinds.ts';
 import { labelSeries, NO_TRAFFIC, type TrafficFigures } from './traffic.ts';
@@ -139,7 +139,7 @@ export class WrittenTraffic {
   }
 
   /** Adds a refusal like a record. */
-  refuse({ id, keyId: key, team, user, labels, answers }: Refusal): void {
+  refuse({ id, keyId: key, team, user, labels, answers }: RefusalRecord): void {
     const holders = { key, team: team ?? '', user: user ?? '', labels: labelsOf(labels) };
     if (!this.find(id)) this.#put(refusedTraffic({ id, ...holders, model: '', task: '', status: 'refused' }, answers));
   }

@@ -1,7 +1,7 @@
 import type { LeftOutReason } from '../core/decision/decision.ts';
 import type { Readings } from '../core/decision/readings.ts';
 import type { DecisionRecord, RecordStatus, RecordSummary } from '../core/decision/record.ts';
-import type { Refusal } from '../core/decision/refusal.ts';
+import type { RefusalRecord } from '../core/decision/refusal.ts';
 import type { GuardFinding } from '../core/decision/verdict.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Operation } from '../core/kinds/operations.ts';
@@ -94,7 +94,7 @@ export interface RecordLog {
   /** @returns the write of a record. The caller must not change the record or its arrays: the row is made when the record is written. */
   add(record: DecisionRecord): Write;
   /** @returns the write of a refusal, whose number no decision has */
-  refuse(refusal: Refusal): Write;
+  refuse(refusal: RefusalRecord): Write;
   /**
    * @returns a decision record; null for an unknown or deleted ID, and for a refusal
    * @throws UnreadableRecord

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { DecisionRecord } from '../../src/core/decision/record.ts';
-import type { Refusal } from '../../src/core/decision/refusal.ts';
+import type { RefusalRecord } from '../../src/core/decision/refusal.ts';
 import { idAt } from '../../src/core/id.ts';
 import { plainUsage } from '../../src/core/money/usage.ts';
 import type { MoneyEntry } from '../../src/store/journal-reader.ts';
@@ -103,7 +103,7 @@ export function recordOf(request: number): DecisionRecord {
 }
 
 /** The refusal of another request at the same time, which has the same key. A refusal may count several answers. */
-function refusedAt(request: number): Refusal {
+function refusedAt(request: number): RefusalRecord {
   const id = idOf(request) + 4_096;
   return refusalOf(
     {
@@ -184,7 +184,7 @@ export interface TrafficStage {
 class Box {
   readonly #stage: TrafficStage;
   readonly everything: DecisionRecord[] = [];
-  readonly refused: Refusal[] = [];
+  readonly refused: RefusalRecord[] = [];
   readonly told: MoneyEntry[] = [];
   readonly #recorded = new Set<number>();
   #prunedBelow = 0;

@@ -7,7 +7,7 @@ import type { Facts } from '../request/facts.ts';
 import { selectorIn } from '../request/facts.ts';
 import type { InsteadOf } from './decision.ts';
 import type { DecisionOutcome } from './outcome.ts';
-import type { Refusal, RefusedAnswer } from './refusal.ts';
+import type { RefusalRecord, RefusedAnswer } from './refusal.ts';
 import type { GuardVerdict } from './verdict.ts';
 
 /** A decision with its outcome. A decision record contains no text of the request or the answer. */
@@ -60,7 +60,7 @@ export interface DecisionRecord {
 
 /** Every status of a decision record. `recommended` is the status of a route query, which executes nothing. */
 const DECIDED_STATUSES = ['completed', 'failed', 'broken', 'abandoned', 'recommended'] as const;
-/** Every status of a record. A refused request has no decision; see `Refusal`. */
+/** Every status of a record. A refused request has no decision; see `RefusalRecord`. */
 export const RECORD_STATUSES = [...DECIDED_STATUSES, 'refused'] as const;
 export type RecordStatus = (typeof RECORD_STATUSES)[number];
 
@@ -160,7 +160,7 @@ export const NO_FIGURES = {
 } as const;
 
 /** The summary of a refusal in a list. */
-export const refusalSummary = (refusal: Refusal): RecordSummary => {
+export const refusalSummary = (refusal: RefusalRecord): RecordSummary => {
   const { time, labels, reason, code, status, dialect, method, route, decision, answers } = refusal;
   const { guards = [], guardedBy = [] } = refusal;
   return {

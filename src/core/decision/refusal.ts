@@ -40,7 +40,7 @@ export const RecordedRefusedAnswer = f.viewRow<RefusedAnswer>()(REFUSED_ANSWER);
  * A request that was answered with a status from 400 up and has no decision record. A refusal contains no text of the request, except the
  * name of the model.
  */
-export interface Refusal extends RefusedAnswer {
+export interface RefusalRecord extends RefusedAnswer {
   /** The number of the request (`req_…`); for several requests, of the first one. */
   readonly id: number;
   /** When the request ended, ms since 1970. */

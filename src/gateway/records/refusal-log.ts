@@ -1,5 +1,5 @@
 import { type ByteHold, ByteRoom } from '../../core/byte-room.ts';
-import type { Refusal } from '../../core/decision/refusal.ts';
+import type { RefusalRecord } from '../../core/decision/refusal.ts';
 import { DAY_MS, MINUTE_MS } from '../../core/time/clock.ts';
 import type { Timer, Timers } from '../../core/time/timers.ts';
 import { totalBy } from '../../host/telemetry/counts.ts';
@@ -38,7 +38,7 @@ interface RefusalLogOptions {
 
 /** A refusal, or a number of refusals, with its share of the queue or of the numbers of a minute. */
 interface SharedRefusal {
-  readonly refusal: Refusal;
+  readonly refusal: RefusalRecord;
   readonly caller: string;
   readonly hold: ByteHold;
 }
@@ -77,7 +77,7 @@ export class RefusalLog {
    * Adds a refusal of one request. Refusals without a key are only counted.
    * @param root the top key of the key's line. All keys of a user, or of a line without a user, share the limits.
    */
-  add(refusal: Refusal, root = refusal.keyId): void {
+  add(refusal: RefusalRecord, root = refusal.keyId): void {
     const minute = Math.floor(refusal.time / MINUTE_MS);
     if (minute !== this.#minute) this.#beginMinute(minute);
     const { keyId, user } = refusal;
@@ -106,7 +106,7 @@ export class RefusalLog {
     await this.flush();
   }
 
-  #count(refusal: Refusal, caller: string): void {
+  #count(refusal: RefusalRecord, caller: string): void {
     const name = `${refusal.keyId} ${refusal.code} ${actionsOf(refusal)}`;
     const counted = this.#rest.get(name);
     if (counted) {
@@ -151,7 +151,7 @@ export class RefusalLog {
     this.#minute = minute;
   }
 
-  #enqueue(refusal: Refusal, caller: string): void {
+  #enqueue(refusal: RefusalRecord, caller: string): void {
     const hold = this.#queued.hold(caller);
     const hasRoom = this.#queued.fits(caller, 1, QUEUE_MAX) && this.#today.fits(caller, 1, REFUSALS_A_DAY);
     if (!hasRoom) {
@@ -190,7 +190,7 @@ export class RefusalLog {
 }
 
 /** The actions of the guards of a refusal. Refusals that are counted together have the same ones, so that counts by guard are exact. */
-const actionsOf = ({ guards = [], guardedBy = [] }: Refusal): string =>
+const actionsOf = ({ guards = [], guardedBy = [] }: RefusalRecord): string =>
   [...guards.map(({ guard, side, action }) => `${guard}/${side}:${action}`), ...guardedBy].join(' ');
 
 /** The facts in which several refusals can differ. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
-import type { Refusal } from '../../../src/core/decision/refusal.ts';
+import type { RefusalRecord } from '../../../src/core/decision/refusal.ts';
 import { REFUSALS_A_DAY, REFUSALS_A_MINUTE, RefusalLog } from '../../../src/gateway/records/refusal-log.ts';
 import type { Store, Write } from '../../../src/store/store.ts';
 import { tries } from '../../deep/effort.ts';
@@ -11,7 +11,7 @@ import { HandTimers } from '../../support/hand-timers.ts';
 /** A store that holds commits until the test answers them. */
 class HeldStore implements Pick<Store, 'commit'> {
   /** The refusals that were stored. */
-  readonly stored: Refusal[] = [];
+  readonly stored: RefusalRecord[] = [];
   /** The most commits that waited together. */
   mostWaiting = 0;
   isRefusing = false;
@@ -22,7 +22,7 @@ class HeldStore implements Pick<Store, 'commit'> {
     this.#isHeld = isHeld;
   }
 
-  readonly refuse = (refusal: Refusal): Write => refusal as unknown as Write;
+  readonly refuse = (refusal: RefusalRecord): Write => refusal as unknown as Write;
 
   async commit(writes: readonly Write[]): Promise<void> {
     if (this.#isHeld()) {
@@ -32,7 +32,7 @@ class HeldStore implements Pick<Store, 'commit'> {
       await promise;
     }
     if (this.isRefusing) throw new Error('the disk is full');
-    this.stored.push(...(writes as unknown as Refusal[]));
+    this.stored.push(...(writes as unknown as RefusalRecord[]));
   }
 
   answer(): void {
@@ -40,7 +40,7 @@ class HeldStore implements Pick<Store, 'commit'> {
   }
 }
 
-const sumOf = (refusals: readonly Refusal[]): number => refusals.reduce((sum, { answers }) => sum + answers, 0);
+const sumOf = (refusals: readonly RefusalRecord[]): number => refusals.reduce((sum, { answers }) => sum + answers, 0);
 
 const CODES = ['model_not_found', 'rate_limit_exceeded'] as const;
 const step = fc.oneof(
@@ -98,9 +98,9 @@ const lawOf = (make: MakeLog) =>
     store.answer();
     await log.close();
     if (log.ends.stored + log.ends.dropped !== added || sumOf(store.stored) !== log.ends.stored) return false;
-    const minuteOf = ({ keyId, user, time: at }: Refusal) => `${user ?? keyId} ${Math.floor(at / 60_000)}`;
+    const minuteOf = ({ keyId, user, time: at }: RefusalRecord) => `${user ?? keyId} ${Math.floor(at / 60_000)}`;
     const minutes = [...Map.groupBy(store.stored, minuteOf).values()];
-    const isBounded = (refusals: readonly Refusal[]) => {
+    const isBounded = (refusals: readonly RefusalRecord[]) => {
       const single = refusals.filter(({ model }) => model !== '');
       const isKnown = refusals[0]!.keyId !== '';
       const keys = new Set(refusals.map(({ keyId }) => keyId)).size;
@@ -129,7 +129,7 @@ const MUTANTS: Readonly<Record<string, MakeLog>> = {
     };
   },
   'counts for keys instead of users': (options) => {
-    const refuse = (refusal: Refusal) => options.log.refuse({ ...refusal, user: USER_OF[refusal.keyId] ?? null });
+    const refuse = (refusal: RefusalRecord) => options.log.refuse({ ...refusal, user: USER_OF[refusal.keyId] ?? null });
     const own = new RefusalLog({ ...options, log: { refuse } });
     return { ends: own.ends, add: (refusal) => own.add({ ...refusal, user: null }), close: () => own.close() };
   },

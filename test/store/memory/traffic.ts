@@ -1,5 +1,5 @@
 import { type DecisionRecord, modelOf, statusOf } from '../../../src/core/decision/record.ts';
-import type { Refusal } from '../../../src/core/decision/refusal.ts';
+import type { RefusalRecord } from '../../../src/core/decision/refusal.ts';
 import { timeOfId } from '../../../src/core/id.ts';
 import { TimeHistogram } from '../../../src/core/time/histogram.ts';
 import type { JournalReader, MoneyEntry } from '../../../src/store/journal-reader.ts';
@@ -20,7 +20,7 @@ interface Sources {
   /** All records ever written. */
   records(): Promise<readonly DecisionRecord[]>;
   /** All refusals ever written; absent for none. */
-  readonly refusals?: () => Promise<readonly Refusal[]>;
+  readonly refusals?: () => Promise<readonly RefusalRecord[]>;
   readonly journal: Pick<JournalReader, 'money'>;
 }
 
@@ -163,7 +163,7 @@ function requestSamples(record: DecisionRecord): Sample[] {
   ];
 }
 
-function refusalSample({ id, keyId: key, team, user, labels, answers }: Refusal): Sample {
+function refusalSample({ id, keyId: key, team, user, labels, answers }: RefusalRecord): Sample {
   const place = { key, team: team ?? '', user: user ?? '', task: '', status: 'refused', model: '', provider: '' };
   return { id, series: seriesOf(place), labels, figures: { refused: answers }, ttft: {}, duration: {} };
 }

@@ -11,7 +11,7 @@ import {
   statusOf,
   summaryOf,
 } from '../../../src/core/decision/record.ts';
-import type { Refusal } from '../../../src/core/decision/refusal.ts';
+import type { RefusalRecord } from '../../../src/core/decision/refusal.ts';
 import { findingsOf, GUARD_FINDINGS, type GuardVerdict } from '../../../src/core/decision/verdict.ts';
 import type { ErrorCode } from '../../../src/core/errors.ts';
 import { idAt, timeOfId } from '../../../src/core/id.ts';
@@ -24,7 +24,7 @@ import type { TestedStore } from '../implementations.ts';
 const NOW = Date.UTC(2026, 10, 20);
 
 /** A decision or a refusal. */
-type Row = DecisionRecord | Refusal;
+type Row = DecisionRecord | RefusalRecord;
 
 interface Made {
   readonly id: number;
@@ -144,7 +144,7 @@ const anyAttempt: fc.Arbitrary<Partial<AttemptRecord>> = fc
   .map(([rare, failed]) => ({ ...rare, ...(failed && { failure: 'overloaded' as const, ...failed }) }));
 
 /** Makes a refusal with the same terms. */
-export function refusalOf({ id, time = NOW, keyId = 'k', model = 'm', ...more }: Made, answers = 1): Refusal {
+export function refusalOf({ id, time = NOW, keyId = 'k', model = 'm', ...more }: Made, answers = 1): RefusalRecord {
   const { labels = {}, session = null, team = null, user = null, code = 'model_not_found' } = more;
   return {
     ...{ id, time, keyId, team, user, labels, session, model, code, answers },

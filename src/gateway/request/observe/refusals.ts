@@ -1,4 +1,4 @@
-import type { Refusal } from '../../../core/decision/refusal.ts';
+import type { RefusalRecord } from '../../../core/decision/refusal.ts';
 import { parseId } from '../../../core/id.ts';
 import { isObject } from '../../../core/json/object.ts';
 import { type Caller, rootOf } from '../../../core/people/caller.ts';
@@ -52,7 +52,7 @@ function refusalOf(
   request: RequestContext,
   time: number,
   { isModelName, dialects }: Pick<RefusalSink, 'isModelName' | 'dialects'>,
-): Refusal {
+): RefusalRecord {
   const { method, route, operation } = request;
   const { status, code } = request.answer;
   const named = modelIn(request);

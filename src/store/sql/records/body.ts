@@ -2,7 +2,7 @@ import { currentAddOns, type FormerAddOns, formerUsage } from '../../../core/acc
 import { Attempt, FullEndpoint } from '../../../core/decision/attempt.ts';
 import { type DecisionOutcome, RecordedOutcome } from '../../../core/decision/outcome.ts';
 import type { DecisionRecord } from '../../../core/decision/record.ts';
-import { RecordedRefusedAnswer, type Refusal } from '../../../core/decision/refusal.ts';
+import { RecordedRefusedAnswer, type RefusalRecord } from '../../../core/decision/refusal.ts';
 import { isEmpty } from '../../../core/json/object.ts';
 import type { Amounts } from '../../../core/money/units.ts';
 import type { Usage } from '../../../core/money/usage.ts';
@@ -126,7 +126,7 @@ export function decodeBody(text: string): RecordBody {
 const REFUSED_AT = 11;
 
 /** Encodes a refusal in the positions of a decision's body, so that both have the same summary. */
-export function encodeRefusal(refusal: Refusal): string {
+export function encodeRefusal(refusal: RefusalRecord): string {
   const { guards, guardedBy } = refusal;
   const outcome: unknown[] = ['refused', refusal.code, []];
   if (guards || guardedBy) {

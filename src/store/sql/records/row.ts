@@ -1,5 +1,5 @@
 import { type DecisionRecord, modelOf, statusOf } from '../../../core/decision/record.ts';
-import type { Refusal } from '../../../core/decision/refusal.ts';
+import type { RefusalRecord } from '../../../core/decision/refusal.ts';
 import { isEmpty } from '../../../core/json/object.ts';
 import { hasSecret, scrub } from '../../../host/telemetry/secrets.ts';
 import { UnreadableRecord } from '../../records.ts';
@@ -44,7 +44,7 @@ export const recordValues = (record: DecisionRecord): readonly SqlValue[] => [
 ];
 
 /** Returns the values of a refusal's columns. */
-export const refusalValues = (refusal: Refusal): readonly SqlValue[] => [
+export const refusalValues = (refusal: RefusalRecord): readonly SqlValue[] => [
   ...[refusal.id, refusal.time, refusal.keyId, REFUSED, refusal.operation ?? '', REFUSED, refusal.model, ''],
   ...[labelsText(refusal.labels), '', null, encodeRefusal(refusal), refusal.session],
   ...[refusal.team, refusal.user, refusal.code, refusal.id],
