@@ -117,7 +117,9 @@ function mend(collected: JsonObject): JsonObject {
 
 function mendOperation(one: JsonObject, path: string, method: string, schemas: JsonObject): JsonObject {
   const { parameters, requestBody, responses, 'x-requests': requests, [ACCESS_DETAIL]: _, ...rest } = one;
-  const queried = Array.isArray(parameters) ? parameters.filter((each) => isObject(each) && each.in === 'query') : [];
+  const queried = Array.isArray(parameters)
+    ? parameters.flatMap((each) => (isObject(each) && each.in === 'query' ? withOwnExamples(each) : []))
+    : [];
   const asked = [
     ...parametersIn(path),
     ...queried,
@@ -143,6 +145,10 @@ function mendOperation(one: JsonObject, path: string, method: string, schemas: J
     responses: fold(responses ?? {}, schemas),
   };
 }
+
+/** Moves examples of a parameter to its schema, where they are a list. The plugin leaves those of a union beside the schema. */
+const withOwnExamples = ({ examples, ...rest }: JsonObject): JsonObject =>
+  examples === undefined || !isObject(rest.schema) ? rest : { ...rest, schema: { ...rest.schema, examples } };
 
 const parametersIn = (path: string): JsonObject[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
