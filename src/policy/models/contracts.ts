@@ -5,6 +5,8 @@ import { scaledPlan } from '../../core/money/price-plan.ts';
 import { type CheckContext, checkNamed } from '../check/section-checks.ts';
 import { defineInput, ORDINARY } from '../define/section.ts';
 import { PROVIDERS } from '../providers/providers.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import type { Report } from '../report/report.ts';
 import { ContractText } from '../schema/model.ts';
 import { decimalAt, type StatedPrice, type UsdPrice } from '../schema/prices.ts';
 
@@ -37,16 +39,32 @@ function draftContracts(context: CheckContext, providers: Iterable<string>): Con
   return contracts;
 }
 
-/** Returns the price that the operator pays. A price with `basis: own` is already that price. */
-export function paidPrice(stated: StatedPrice, basis: string, factor: Decimal | undefined): StatedPrice {
+/**
+ * Returns the price that the operator pays. A price with `basis: own` is already that price. `paidPrice` reports a price that cannot be exact,
+ * and returns null.
+ * @param place the location of the stated price
+ */
+export function paidPrice(
+  stated: StatedPrice,
+  basis: string,
+  factor: Decimal | undefined,
+  { place, report }: { readonly place: SourceSpan; readonly report: Report },
+): StatedPrice | null {
   if (factor === undefined || basis === 'own') return stated;
   const { price, plan, usd } = stated;
   const times = toNumber(factor);
-  return {
-    price: scaledPrice(price, factor),
-    ...(plan && { plan: scaledPlan(plan, factor) }),
-    usd: usd.map((one) => scaledUsd(one, times)),
-  };
+  try {
+    return {
+      price: scaledPrice(price, factor),
+      ...(plan && { plan: scaledPlan(plan, factor) }),
+      usd: usd.map((one) => scaledUsd(one, times)),
+    };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    const hint = 'round the `discount` in `prices`, or the price, to fewer digits';
+    report.add('price-not-exact', place, `less the discount, ${error.message}`, { hint });
+    return null;
+  }
 }
 
 const scaledUsd = (usd: UsdPrice, times: number): UsdPrice => ({

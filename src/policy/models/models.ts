@@ -282,10 +282,16 @@ function draftEndpoints(
     const { provider, upstream = name, regions } = text;
     const { basis = '' } = text.price ?? data.price ?? {};
     const factor = context.contracts?.get(provider);
-    const { price, plan, usd } = paidPrice(stated, basis, factor);
+    const pricePlace = valueAt(own, 'price')?.place ?? placeAt(tree, 'price');
+    const paid = paidPrice(stated, basis, factor, { place: pricePlace, report });
+    if (!paid) return [];
+    const { price, plan, usd } = paid;
     if (isFree(price) && context.needsKey.get(provider)) {
-      const at = valueAt(own, 'price')?.place ?? placeAt(tree, 'price');
-      report.add('free-model', at, `\`${path}\` has a price of 0, but provider \`${provider}\` uses an API key`);
+      report.add(
+        'free-model',
+        pricePlace,
+        `\`${path}\` has a price of 0, but provider \`${provider}\` uses an API key`,
+      );
     }
     if (data.endpoints) reviewAbortBilling(own, `${path}.endpoints[${at}]`, text.after_abort, report);
     const afterAbort = readAbortBilling(text.after_abort);

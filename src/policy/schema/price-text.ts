@@ -1,6 +1,7 @@
 import { type Static, type TNumber, type TOptional, Type } from '@sinclair/typebox';
 import { closed, figure, optional, whole, word } from '../../core/define/fields.ts';
 import { day, writtenAs } from '../../core/define/policy-words.ts';
+import { BASE_TIERS } from '../../core/money/service-tier.ts';
 import { type PartUnit, TOKEN_UNITS, type TokenUnit, UNITS } from '../../core/money/units.ts';
 
 const BASIS_OF_PRICE = {
@@ -76,6 +77,8 @@ const moment = (description: string) =>
     description,
   });
 
+const TIER_NAME = `^(?!(?:${BASE_TIERS.join('|')})$)[a-z][a-z0-9_-]{0,31}$`;
+
 /** What a price says about one period. */
 const PERIOD = {
   ...RATES,
@@ -94,10 +97,12 @@ const PERIOD = {
   }),
   service_tiers: Type.Optional(
     Type.Record(
-      Type.String({ pattern: '^[a-z][a-z0-9_-]{0,31}$', expected: 'the name of a service tier' }),
+      Type.String({ pattern: TIER_NAME }),
       // TypeBox fills in the defaults of a record's values only if the values have a default themselves.
       { ...RatesText, default: {} },
       {
+        additionalProperties: false,
+        expected: `the name of a service tier, in lower case and other than ${BASE_TIERS.map((name) => `\`${name}\``).join(', ')}`,
         examples: [{ flex: { input: 0.125, output: 1 }, priority: { input: 0.45, output: 3.6 } }],
         description:
           'Prices of the service tiers that requests can ask for, by the name that the provider’s answers state, such as `flex` and `priority`. A request for a tier without a price cannot draw on a budget or balance.',

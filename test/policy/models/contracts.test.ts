@@ -71,4 +71,25 @@ describe('the prices of a contract', () => {
     expect(messages('{ sim: { discount: 12 } }')).toContainEqual(expect.stringMatching(/^3: `prices.sim.discount`/));
     expect(messages('{ sim: { discount: 1 } }')).toContainEqual(expect.stringMatching(/^3: `prices.sim.discount`/));
   });
+
+  test('that cannot be charged exactly are an error at the price', () => {
+    const found = (prices: string) =>
+      load([{ path: 'policy.yaml', text: policy(prices, 'input: 0.123456789, output: 10') }], {}).diagnostics.map(
+        ({ code, line }) => `${line}: ${code}`,
+      );
+    expect(found('{ sim: { discount: 0.123456789012345678 } }')).toContain('6: price-not-exact');
+    expect(found('{ sim: { discount: 0.12 } }')).not.toContain('6: price-not-exact');
+  });
+});
+
+test.each([
+  'Flex: { input: 1 }',
+  'a b: { input: 1, output: 2 }',
+  '"": 5',
+  'default: { input: 9, output: 9 }',
+  'auto: 1',
+])('a service tier with a name that no answer can state is an error: %s', (tier) => {
+  const text = policy('{}', `input: 1, output: 2, service_tiers: { ${tier} }`);
+  const [first] = load([{ path: 'policy.yaml', text }], {}).diagnostics;
+  expect([first?.code, first?.line, first?.expected]).toEqual(['unknown-key', 6, expect.stringContaining('`auto`')]);
 });
