@@ -214,6 +214,18 @@ describe('a request for a service tier with a price', () => {
     expect(chargeOf(answer)).toBe(COST[tier]);
   });
 
+  test('is charged at the dearer price if an answer of Anthropic states no speed', async () => {
+    for (const [ask, asked] of [
+      [messages, { speed: 'fast' }],
+      [chat, { service_tier: 'fast' }],
+    ] as const) {
+      const { answer } = await serving(null, () => ask('claude', asked));
+      expect(chargeOf(answer)).toBe(COST.fast);
+    }
+    const { answer } = await serving(null, () => messages('claude', {}));
+    expect(chargeOf(answer)).toBe(COST.default);
+  });
+
   test('is charged at most the hold if the answer states a dearer tier, and the operator pays the rest', async () => {
     const { answer } = await serving('fast', () => messages('claude', { max_tokens: 50 }));
     expect(Number(chargeOf(answer))).toBeLessThan(COST.fast);

@@ -30,7 +30,6 @@ function read(...events: object[]): StreamPart[] {
 const usage = (input: number, output: number, more: object = {}): StreamPart => ({
   type: 'usage',
   usage: { ...plainUsage(input, output), ...more },
-  serviceTier: 'default',
 });
 /** Returns the content and the last usage. */
 const said = (parts: readonly StreamPart[]) => {
@@ -91,8 +90,12 @@ describe('an answer', () => {
     [{ speed: 'fast', service_tier: 'standard' }, 'fast'],
     [{ speed: 'standard', service_tier: 'standard' }, 'default'],
     // Capacity that the account has bought in advance has no list price.
-    [{ service_tier: 'priority' }, 'default'],
+    [{ speed: 'standard', service_tier: 'priority' }, 'default'],
     [{ service_tier: 'batch' }, 'batch'],
+    // Without a speed, the answer may have been fast.
+    [{ service_tier: 'standard' }, undefined],
+    [{ speed: null, service_tier: 'priority' }, undefined],
+    [{ speed: 'ultra', service_tier: 'standard' }, 'ultra'],
     [{}, undefined],
   ])('states its service tier, in one piece and at the start of its stream: %j', (stated, serviceTier) => {
     const counts = { input_tokens: 3, output_tokens: 4, ...stated };

@@ -31,11 +31,16 @@ export const usageOf = (usage: Json): Usage =>
 /** Capacity that the account has bought in advance has no list price, so the price of the policy applies. */
 const BASE_PRICED: ReadonlySet<string> = new Set(['standard', 'priority']);
 
-/** Returns the service tier that a `usage` object states: `fast` for the fast speed, `default`, or another tier; undefined for none. */
-export function tierIn({ speed, service_tier: stated }: Json): string | undefined {
-  if (speed === 'fast') return speed;
+/**
+ * Returns the service tier that a `usage` object states: the speed `fast`, `default`, or another tier; undefined for none. Without a speed, the
+ * usual tier does not tell whether the answer was fast.
+ */
+export function tierIn({ speed: statedSpeed, service_tier: stated }: Json): string | undefined {
+  const speed = statedText(statedSpeed);
+  if (speed !== undefined && speed !== 'standard') return speed;
   const tier = statedText(stated);
-  return tier !== undefined && BASE_PRICED.has(tier) ? 'default' : tier;
+  if (tier !== undefined && !BASE_PRICED.has(tier)) return tier;
+  return speed === undefined ? undefined : 'default';
 }
 
 /** Returns what is billed in addition to plain tokens. The uses of tools are named without their unit: `web_search_requests`. */
