@@ -101,6 +101,12 @@ describe('usage', () => {
       expect(parts.at(-1)).toEqual({ ...used(1, 0, 0, 2, 0), serviceTier });
   });
 
+  test('has the service tier of an earlier chunk if its own chunk states none', () => {
+    const content = { ...delta({ content: 'Hi' }, 'stop'), service_tier: 'flex' };
+    const usage = { choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } };
+    expect(read(content, usage).at(-1)).toEqual({ ...used(1, 0, 0, 2, 0), serviceTier: 'flex' });
+  });
+
   test('is read with its details', () => {
     const usage = {
       prompt_tokens: 10,

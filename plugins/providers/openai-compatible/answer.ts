@@ -38,6 +38,8 @@ const NOTHING: readonly StreamPart[] = [];
 export class ChunkReader implements StreamReader {
   readonly #choices = new ChoiceReader();
   readonly #usual = new TextEvent();
+  /** The service tier that a chunk has stated last. Not every server repeats it in the chunk with the usage. */
+  #tier: string | undefined;
   #done = false;
 
   get textForm(): TextForm | null {
@@ -54,16 +56,18 @@ export class ChunkReader implements StreamReader {
       this.#done = true;
       return NOTHING;
     }
-    const parts = readChunk(data, isError, this.#choices);
+    const chunk = parseJson(data);
+    if (isObject(chunk)) this.#tier = statedText(chunk.service_tier) ?? this.#tier;
+    const parts = readChunk(chunk, isError, this.#choices, this.#tier);
     this.#usual.learn(data, parts, readAlone);
     return parts;
   }
 }
 
-const readAlone = (data: string): readonly StreamPart[] => readChunk(data, false, new ChoiceReader());
+const readAlone = (data: string): readonly StreamPart[] => readChunk(parseJson(data), false, new ChoiceReader());
 
-function readChunk(data: string, isError: boolean, reader: ChoiceReader): readonly StreamPart[] {
-  const chunk = parseJson(data);
+/** @param tier the service tier that the answer states */
+function readChunk(chunk: unknown, isError: boolean, reader: ChoiceReader, tier?: string): readonly StreamPart[] {
   if (!isObject(chunk)) return [malformed('a chunk is not a JSON object')];
   const error = errorIn(chunk) ?? (isError ? chunk : null);
   if (error) return [{ type: 'failure', failure: failureOfError(error) }];
@@ -74,7 +78,7 @@ function readChunk(data: string, isError: boolean, reader: ChoiceReader): readon
   const usage = usageOf(chunk, choices);
   if (usage) {
     const cost = statedCost(objectOf(chunk.usage));
-    parts.push({ type: 'usage', usage, cost, serviceTier: statedText(chunk.service_tier) });
+    parts.push({ type: 'usage', usage, cost, serviceTier: tier });
   }
   return parts;
 }
