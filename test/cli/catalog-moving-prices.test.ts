@@ -166,3 +166,12 @@ test('a renewed price keeps hours, service tiers and a next price that no list s
     .replace(/(slow.*)2026-11-28/, '$12026-11-20');
   expect(renewed.text).toBe(expected);
 });
+
+test('a new next price keeps the prices of tools and of audio, which no list states', async () => {
+  const own = 'audio_input: 3, per_request: 0.001, tool_uses: { web_search: 0.01 }';
+  const { text } = await updated(
+    POLICY.replace('output: 2.00\n', `output: 2.00\n      ${own.replaceAll(/, (?=[pt])/g, '\n      ')}\n`),
+    NOVEMBER,
+  );
+  expect(text).toContain(`- { ${own}, input: 2, output: 4, service_tiers:`);
+});

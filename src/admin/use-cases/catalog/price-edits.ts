@@ -1,6 +1,7 @@
 import { type Document, isMap, isScalar, isSeq, type Pair, parseDocument, type YAMLMap } from 'yaml';
 import { isObject, objectOf, objectsIn, textOf } from '../../../core/json/object.ts';
 import type { Members } from '../../../core/json/original.ts';
+import { TOKEN_UNITS } from '../../../core/money/units.ts';
 import { endedPeriods, figuresIn, momentText } from './price-periods.ts';
 import { RATES, type Rate, type WitnessPeriod, type WitnessPrice, type WitnessRates } from './witnesses/witness.ts';
 
@@ -137,10 +138,23 @@ function mergedPeriods(own: readonly Members[], found: readonly WitnessPeriod[])
   const beginOf = (periods: readonly Readonly<{ until?: unknown }>[], at: number) =>
     momentText(textOf(periods[at - 1]?.until));
   return found.map((period, at) => {
-    const { until: _, later: __, ...before } = own.find((_, other) => beginOf(own, other) === beginOf(found, at)) ?? {};
+    const begin = beginOf(found, at);
+    const same = own.find((_, other) => beginOf(own, other) === begin);
+    const {
+      until: _,
+      later: __,
+      ...before
+    } = same ?? unstatedIn(own.findLast((_, other) => beginOf(own, other) <= begin));
     return merged(before, period);
   });
 }
+
+/** Returns the members of a period that no witness states, such as the prices of tools: they also apply in a new period after it. */
+const unstatedIn = (period: Members = {}): Members =>
+  Object.fromEntries(Object.entries(period).filter(([key]) => LASTING.has(key)));
+const LASTING: ReadonlySet<string> = new Set<string>([...TOKEN_UNITS, 'per_request', 'tool_uses']).difference(
+  new Set<string>(RATES),
+);
 
 function rateEdits(
   text: string,
