@@ -142,6 +142,16 @@ describe('a price that changes while the server runs', () => {
     await shown('weekend', '0.5');
   });
 
+  test('applies to recommendations from its first moment', async () => {
+    const estimate = async () => {
+      const body = { model: 'weekend', messages: [{ role: 'user', content: 'Hi' }] };
+      return Object(await (await box.post('/v1/route', body)).json()).estimated_cost_credits;
+    };
+    const atWeekend = await estimate();
+    now = CHANGE + 9 * DAY;
+    expect(await estimate()).toBe(2 * atWeekend);
+  });
+
   test('leaves books whose charges the audit computes again, and whose bills name the moment', async () => {
     const { code, out } = await runHere(['ledger', 'audit', '--idle', '--data', box.data]);
     expect([code, out]).toEqual([0, expect.stringContaining('nothing wrong')]);

@@ -39,6 +39,8 @@ export async function recommend(
   // A chat with this request would be refused before anything else is checked.
   if (given.conversation.turns.length > 0) gateway.funding.checkNamed(given, caller);
   if (gateway.isDraining) throw shuttingDown();
+  const renewal = gateway.renewedPrices();
+  if (renewal !== null) await renewal;
   const preparing = prepare(given, gateway.lease(), context, true);
   const { request, runtime, guardsNotRun } = preparing instanceof Promise ? await preparing : preparing;
   const { snapshot } = runtime;
