@@ -13,6 +13,8 @@ export interface StatedSums {
 }
 
 const MICROCREDITS = 1_000_000n;
+/** No answer costs more: 100 million Credits, so that sums of many answers stay exact. A higher statement is in another unit. */
+const MOST = 1e14;
 
 /** Reads a stated cost. Returns null for a text that is no amount, and for a negative amount. */
 function readCost(usd: string): Decimal | null {
@@ -49,5 +51,5 @@ export function statedCredits(usd: string, usdPerCredit: string): Microcredits |
   const above = 2n * amount.digits * 10n ** BigInt(credit.scale) * MICROCREDITS;
   const under = credit.digits * 10n ** BigInt(amount.scale);
   const nearest = Number((above + under) / (2n * under));
-  return Number.isSafeInteger(nearest) ? nearest : null;
+  return nearest <= MOST ? nearest : null;
 }
