@@ -75,11 +75,6 @@ export class BillWriter {
     return `{"input":${inputTokens},"output":${outputTokens},"reasoning":${reasoningTokens}${end}`;
   }
 
-  /** Writes a bill with the cost that the provider states. */
-  textWithStated(usage: Usage, { stated, cost }: StatedCost): string {
-    return `${this.text(usage).slice(0, -1)},"stated":${stated},"cost":${cost}}`;
-  }
-
   #plainEnd(inputTokens: number): string {
     return this.#price === null ? '}' : this.#plainEnds.get(lineFor(this.#price, inputTokens))!;
   }
