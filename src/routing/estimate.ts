@@ -1,6 +1,6 @@
 import type { Readings } from '../core/decision/readings.ts';
 import { MICROCREDITS, type Microcredits } from '../core/money/credits.ts';
-import { costBound, lineFor, outputWithin, type Priced, priceOfTier, rateOf } from '../core/money/price.ts';
+import { costBound, expectedPrice, lineFor, outputWithin, type Priced, rateOf } from '../core/money/price.ts';
 import type { Model, PolicySnapshot, Task } from '../core/policy/snapshot.ts';
 import type { Difficulty, Facts } from '../core/request/facts.ts';
 import { expectedOutput, type Tasks } from './expected-length.ts';
@@ -92,9 +92,7 @@ export function expectedCost(
   input = expectedInput(facts, model),
   reasoning = expectedReasoning(model, writing),
 ): number {
-  const { price: usual } = model.endpoints[endpoint]!;
-  const tier = facts.addOns?.tier;
-  const price = tier === undefined ? usual : (priceOfTier(usual, tier) ?? usual);
+  const price = expectedPrice(model.endpoints[endpoint]!.price, facts.addOns);
   const line = lineFor(price, input);
   const output = (writing.outputTokens + reasoning) * facts.choices;
   const saved =

@@ -250,6 +250,10 @@ export function priceOfTier({ tiers }: Price, name: string): Price | undefined {
   return other !== undefined && Object.hasOwn(tiers, other) ? tiers[other] : undefined;
 }
 
+/** Returns the price that a request is expected to have: that of the service tier that it asks for, or the base price. */
+export const expectedPrice = (price: Price, asked: AskedAddOns | undefined): Price =>
+  asked?.tier === undefined ? price : (priceOfTier(price, asked.tier) ?? price);
+
 /**
  * Returns the prices that may bill a request for a service tier in addition to the base price: the tier's own price, or all if the policy
  * states none for it.

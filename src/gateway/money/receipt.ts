@@ -6,7 +6,7 @@ import type { DecisionRecord } from '../../core/decision/record.ts';
 import type { GuardCall } from '../../core/decision/verdict.ts';
 import { idText } from '../../core/id.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
-import { costOf } from '../../core/money/price.ts';
+import { costOf, expectedPrice } from '../../core/money/price.ts';
 import type { Usage } from '../../core/money/usage.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
 import type { Facts } from '../../core/request/facts.ts';
@@ -27,18 +27,18 @@ function platformAttempt(attempt: AttemptRecord): Platform['attempts'][number] {
 }
 
 /**
- * Returns the amount that a charge saves against the baseline for the same tokens; negative if the chosen model cost more.
+ * Returns the amount that a charge saves against the baseline for the same tokens at the service tier of the request; negative if the chosen model cost more.
  * @param usage null if no attempt is charged
  */
 export function savedBy(
   charged: Microcredits,
   usage: Usage | null,
   baseline: Model,
-  { named }: Pick<Facts, 'named'>,
+  { named, addOns }: Pick<Facts, 'named' | 'addOns'>,
 ): Microcredits {
   if (named !== null) return 0;
   // If nothing was answered, the baseline would have cost nothing either, not even its fee for a request.
-  return (usage === null ? 0 : costOf(baseline.endpoints[0].price, usage)) - charged;
+  return (usage === null ? 0 : costOf(expectedPrice(baseline.endpoints[0].price, addOns), usage)) - charged;
 }
 
 const NONE: readonly string[] = [];

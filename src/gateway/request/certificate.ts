@@ -3,9 +3,10 @@ import type { Readings } from '../../core/decision/readings.ts';
 import { type DecisionRecord, isAnsweredHere } from '../../core/decision/record.ts';
 import { idText } from '../../core/id.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
-import { costOf } from '../../core/money/price.ts';
+import { costOf, expectedPrice } from '../../core/money/price.ts';
 import type { Usage } from '../../core/money/usage.ts';
 import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
+import type { Facts } from '../../core/request/facts.ts';
 import { leftOutProviders } from '../../policy/runtime/candidate.ts';
 import type { PastPolicies } from '../../policy/runtime/replay.ts';
 import { type DecisionRuntime, strategyOf } from '../../policy/runtime/runtime.ts';
@@ -81,7 +82,7 @@ function replayed(record: DecisionRecord, deciding: DecisionRuntime, readings: R
     reason: null,
     matches: isSameDecision && repeatsEndpoints !== false,
     repeatsEndpoints,
-    hindsight: usage ? hindsightOf(certificate, usage, snapshot) : null,
+    hindsight: usage ? hindsightOf(certificate, usage, facts, snapshot) : null,
     leftOut: leftOutProviders(snapshot),
   };
 }
@@ -119,10 +120,11 @@ const isSameInstead = (decided: InsteadOf | undefined, recorded: InsteadOf | und
 function hindsightOf(
   { candidates, runnerUp, baseline }: Certificate,
   usage: Usage,
+  { addOns }: Pick<Facts, 'addOns'>,
   { models, modelIndex }: PolicySnapshot,
 ): Hindsight {
   const costAt = (id: string, endpoint: number): Microcredits =>
-    costOf(models[modelIndex.get(id)!]!.endpoints[endpoint]!.price, usage);
+    costOf(expectedPrice(models[modelIndex.get(id)!]!.endpoints[endpoint]!.price, addOns), usage);
   const next = candidates.find(({ model }) => model === runnerUp?.model) ?? null;
   const first = next?.endpoints.findIndex(({ open }) => open) ?? -1;
   return {

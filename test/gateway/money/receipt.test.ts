@@ -22,6 +22,13 @@ test('the receipt shows the Credits saved or lost against the baseline; it shows
   expect(platformOf(outcome, decision, 'a', 'a')).toMatchObject({ credits_consumed: 0.012, cost_saved_credits: 0.018 });
 });
 
+test('savings compare with the baseline at the service tier of the request, if it has a price', () => {
+  const tiered = model('b', { cost: { ...price(1, 4), tiers: { flex: price(0.5, 2) } } });
+  const asking = (tier: string) => facts({ addOns: { tier, units: [], toolUses: {}, rereadings: 0, unpriced: [] } });
+  expect(savedBy(12_000, usage, tiered, asking('flex'))).toBe(3_000);
+  expect(savedBy(12_000, usage, tiered, asking('scale'))).toBe(18_000);
+});
+
 test('a request that failed and cost nothing has saved nothing, although the baseline has a fee for each request', () => {
   const withFee = model('b', { cost: price(1, 4, { perRequest: 1_000 }) });
   expect(savedBy(0, null, withFee, unpinned)).toBe(0);
