@@ -52,6 +52,8 @@ const GENAI = [
         price_variants: [
           { when: { service_tier: 'flex' }, prices: { input_mtok: 1, output_mtok: 2 }, constraint: NEXT },
           { when: { service_tier: 'fast' }, prices: { input_mtok: 3, output_mtok: 6 } },
+          { when: { service_tier: 'standard' }, prices: { input_mtok: 0.1, output_mtok: 0.1 } },
+          { when: { service_tier: 'x: 1, y' }, prices: { input_mtok: 0.1, output_mtok: 0.1 } },
           { when: { processing: 'batch' }, prices: { input_mtok: 0.5, output_mtok: 1 } },
         ],
       },

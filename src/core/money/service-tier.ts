@@ -11,6 +11,8 @@ export const AUTO_TIER = 'auto';
 const DEFAULTS: ReadonlySet<string> = new Set([DEFAULT_TIER, 'standard', 'on_demand']);
 /** The names of tiers that have no price of their own. */
 export const BASE_TIERS: readonly string[] = [...DEFAULTS, AUTO_TIER];
+/** The form of the names of tiers that have a price of their own. */
+export const PRICED_TIER = `^(?!(?:${BASE_TIERS.join('|')})$)[a-z][a-z0-9_-]{0,31}$`;
 /** Other names of tiers: OpenAI accepts `fast`, and its answers and prices name the same tier `priority`. */
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([['fast', 'priority']]);
 const NAME = /^[a-z][a-z0-9_-]{0,31}$/;

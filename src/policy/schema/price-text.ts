@@ -1,7 +1,7 @@
 import { type Static, type TNumber, type TOptional, Type } from '@sinclair/typebox';
 import { closed, figure, optional, whole, word } from '../../core/define/fields.ts';
 import { day, writtenAs } from '../../core/define/policy-words.ts';
-import { BASE_TIERS } from '../../core/money/service-tier.ts';
+import { BASE_TIERS, PRICED_TIER } from '../../core/money/service-tier.ts';
 import { type PartUnit, TOKEN_UNITS, type TokenUnit, UNITS } from '../../core/money/units.ts';
 
 const BASIS_OF_PRICE = {
@@ -77,8 +77,6 @@ const moment = (description: string) =>
     description,
   });
 
-const TIER_NAME = `^(?!(?:${BASE_TIERS.join('|')})$)[a-z][a-z0-9_-]{0,31}$`;
-
 /** What a price says about one period. */
 const PERIOD = {
   ...RATES,
@@ -97,7 +95,7 @@ const PERIOD = {
   }),
   service_tiers: Type.Optional(
     Type.Record(
-      Type.String({ pattern: TIER_NAME }),
+      Type.String({ pattern: PRICED_TIER }),
       // TypeBox fills in the defaults of a record's values only if the values have a default themselves.
       { ...RatesText, default: {} },
       {

@@ -1,5 +1,6 @@
 import { isObject, objectOf, objectsIn, parseJson, textOf } from '../../../../core/json/object.ts';
 import type { Members } from '../../../../core/json/original.ts';
+import { PRICED_TIER } from '../../../../core/money/service-tier.ts';
 import { DAYS } from '../../../../policy/schema/price-text.ts';
 import {
   RATES,
@@ -123,6 +124,8 @@ function hoursOf(one: Members): WitnessHours | null {
   return rates && from !== '' && to !== '' ? { from, to, days: [...DAYS], ...rates } : null;
 }
 
+const TIER = new RegExp(PRICED_TIER);
+
 /** Returns the rates of service tiers and speeds on a day, by the names that answers state. OpenAI's `fast` returns as `priority`. */
 function tiersOn(variants: unknown, day: string): ReadonlyMap<string, WitnessRates> {
   const begun = objectsIn(variants)
@@ -133,7 +136,7 @@ function tiersOn(variants: unknown, day: string): ReadonlyMap<string, WitnessRat
       const { service_tier, speed } = objectOf(one.when);
       const name = service_tier === 'fast' ? '' : textOf(service_tier) || (speed === 'fast' ? speed : '');
       const rates = ratesOf(objectOf(one.prices));
-      return rates && name !== '' ? [[name, rates] as const] : [];
+      return rates && TIER.test(name) ? [[name, rates] as const] : [];
     }),
   );
 }
