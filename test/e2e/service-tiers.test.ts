@@ -226,6 +226,13 @@ describe('a request for a service tier with a price', () => {
     expect(chargeOf(answer)).toBe(COST.default);
   });
 
+  test('is charged at the dearer price if Anthropic gets another speed unchanged, and its answer states none', async () => {
+    const { sent, answer } = await serving(null, () => messages('claude', { speed: 'priority' }));
+    expect([sent.speed, chargeOf(answer)]).toEqual(['priority', COST.priority]);
+    const standard = await serving('standard', () => messages('claude', { speed: 'priority' }));
+    expect(chargeOf(standard.answer)).toBe(COST.default);
+  });
+
   test('is charged at most the hold if the answer states a dearer tier, and the operator pays the rest', async () => {
     const { answer } = await serving('fast', () => messages('claude', { max_tokens: 50 }));
     expect(Number(chargeOf(answer))).toBeLessThan(COST.fast);

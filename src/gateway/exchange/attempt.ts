@@ -432,7 +432,8 @@ export class Attempt {
 
   /** The service tier that the provider was asked for, and the one that its answer states. */
   get serviceTier(): BilledTier {
-    return { asked: this.fitted.call.serviceTier ?? null, served: this.meter.serviceTier };
+    const { call, passedTier } = this.fitted;
+    return { asked: call.serviceTier ?? passedTier ?? null, served: this.meter.serviceTier };
   }
 
   /** The tier that the answer states, unless it is the default one and nobody asked for a tier. */

@@ -37,6 +37,8 @@ export interface EndpointCall {
   readonly adapted: readonly string[];
   /** Changes the answer on its way to the caller; null if the answer stays as it is. */
   readonly rewrite: AnswerRewrite | null;
+  /** The service tier of a request that is passed through unchanged with it; undefined for none. */
+  readonly passedTier: string | undefined;
 }
 
 /** Makes the call that sends a request to an endpoint. @param stream whether a streamed answer is requested from the provider */
@@ -60,9 +62,16 @@ export function callFor(unfitted: DecidedRequest, { ranked, upstream }: RankedUp
   }
   const { serviceTier: asked } = request.settings;
   let serviceTier: string | undefined;
+  let passedTier: string | undefined;
   if (asked !== undefined || adapter.serviceTiers?.usual !== undefined) {
     serviceTier = tierFor(asked, adapter.serviceTiers, decision.facts);
-    if (serviceTier === undefined && isTierLost(request, endpoint)) dropped = [...dropped, request.names.serviceTier];
+    if (serviceTier === undefined) {
+      passedTier = pricedTier(asked);
+      if (passedTier !== undefined && !isPassed(request, endpoint)) {
+        dropped = [...dropped, request.names.serviceTier];
+        passedTier = undefined;
+      }
+    }
   }
   if (forced !== null) rewrite = new ForcedCall(forced.name, idText('call_', decision.id));
   const call: ProviderCall = {
@@ -76,7 +85,7 @@ export function callFor(unfitted: DecidedRequest, { ranked, upstream }: RankedUp
     isSelected: decision.facts.named === null ? true : undefined,
   };
   const adapted = forced === null ? NO_EXTRAS.dropped : [request.names.toolChoice];
-  return { call, dropped, adapted, rewrite };
+  return { call, dropped, adapted, rewrite, passedTier };
 }
 
 /**
@@ -93,9 +102,9 @@ function tierFor(
   return asked !== undefined && tiers.takes(asked) ? asked : undefined;
 }
 
-/** Whether an endpoint does not get the tier of a request. A request that is passed through unchanged keeps its tier. */
-const isTierLost = ({ settings, original }: ModelRequest, { capabilities }: Endpoint): boolean =>
-  pricedTier(settings.serviceTier) !== undefined && (capabilities & passthroughBit(original.dialect)) === 0;
+/** Whether an endpoint gets a request unchanged, and so with its service tier. */
+const isPassed = ({ original }: ModelRequest, { capabilities }: Endpoint): boolean =>
+  (capabilities & passthroughBit(original.dialect)) !== 0;
 
 /** A request in the form in which a particular endpoint may receive it. */
 interface EndpointRequest {
@@ -121,9 +130,8 @@ export function requestFor(
   const own = withoutSentFallbacks(unfitted);
   const forced = getsSchemaInstead(decision.facts.needs, endpoint.capabilities) ? replaceableCall(own) : null;
   const request = forced === null ? own : withSchemaInstead(own, forced);
-  const isPassed = (endpoint.capabilities & passthroughBit(request.original.dialect)) !== 0;
   const account = stateAccount(upstream);
-  if (isPassed) {
+  if (isPassed(request, endpoint)) {
     const isFallback = mayBeFallback(model, decision.facts);
     if ((account === null && !isFallback) || !history.bearsState)
       return { request, extras: NO_EXTRAS.passed, dropped: NO_EXTRAS.dropped, forced };
