@@ -152,6 +152,11 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       correction: ['["*"]', '[verbosity]'],
     },
     'unknown-language': { golden: 'language-misspelt', mend: 'Correct the spelling.', correction: ['pythn', 'python'] },
+    'left-out-rate': {
+      golden: 'price-rate-left-out',
+      mend: 'State the rate in this part of the price, too.',
+      correction: ['flex: { input: 0.5, output: 1 }', 'flex: { input: 0.5, cached_input: 0.05, output: 1 }'],
+    },
     'ended-price': {
       golden: 'price-ended',
       mend: 'Write the price that applies now in its place, with what follows it.',

@@ -124,6 +124,8 @@ const WARNINGS = {
   'weak-tier': 'The first model that a selector states for hard requests is worse than the first for usual requests.',
   'costly-tier':
     'The first model that `auto-cheap` or `auto-fast` states for a tier costs more, or takes longer, for the typical request than the choice of `auto`.',
+  'left-out-rate':
+    'A service tier, some hours or a later price leave out a rate that the price itself states, such as `cache_write`, so these tokens cost as much as plain ones.',
   'ended-price': 'A price has ended, so a price of `later` applies.',
   'stale-figure': 'A figure was last checked more than 90 days ago.',
   'unverified-figure': 'A figure does not state its date or its source.',

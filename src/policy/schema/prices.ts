@@ -7,6 +7,7 @@ import {
   TOKEN_UNITS,
   type TokenUnit,
   toolUse,
+  UNITS,
   type UnitKey,
 } from '../../core/money/units.ts';
 import type { Report } from '../report/report.ts';
@@ -64,6 +65,7 @@ export function readStated(tree: Tree, data: PriceText, usdPerCredit: Decimal, r
   const ends = readEnds(periods, texts, report);
   checkBilledAt(tree, data, report);
   if (report.found.length > problemsBefore) return null;
+  reviewParts(tree, data, report);
   const [first] = periods;
   const isPlain = periods.length === 1 && first!.hours.length === 0;
   const plan = {
@@ -72,6 +74,25 @@ export function readStated(tree: Tree, data: PriceText, usdPerCredit: Decimal, r
   };
   const usd = texts.flatMap((text) => [text, ...text.hours].map((rates) => usdOf({ ...text, ...rates })));
   return { price: first!.price!, ...(!isPlain && { plan }), usd };
+}
+
+/** Warns about parts of a price that leave out rates which the price itself states. */
+function reviewParts(tree: Tree, data: PriceText, report: Report): void {
+  const stated = PART_UNITS.filter((unit) => data[unit] !== undefined && !UNITS[unit].asked);
+  if (stated.length === 0) return;
+  const review = (rates: RatesText, ...path: readonly (string | number)[]): void => {
+    for (const unit of stated) {
+      if (rates[unit] !== undefined) continue;
+      const message = `the price states \`${unit}\`, but this part of it does not, so these tokens cost as much as \`${UNITS[unit].rateOf}\``;
+      report.add('left-out-rate', placeAt(tree, ...path), message, { hint: `state \`${unit}\` here, too` });
+    }
+  };
+  for (const [at, text] of [data, ...data.later].entries()) {
+    const path = at === 0 ? [] : ['later', at - 1];
+    if (at > 0) review(text, ...path);
+    for (const [nth, one] of text.hours.entries()) review(one, ...path, 'hours', nth);
+    for (const [name, one] of Object.entries(text.service_tiers ?? {})) review(one, ...path, 'service_tiers', name);
+  }
 }
 
 interface PriceReader {
