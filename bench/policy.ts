@@ -62,5 +62,5 @@ export function benchRuntime(upstream: string): Runtime {
   const env = { get: () => undefined };
   const { snapshot, diagnostics } = loadPolicy(files, { env, ...registry, revisionOf: () => 'bench' });
   if (!snapshot) throw new Error(JSON.stringify(diagnostics));
-  return buildRuntime(snapshot, registry, env.get);
+  return buildRuntime(snapshot, registry, env);
 }

@@ -21,15 +21,33 @@ export const PolicyStatus = f.named('PolicyStatus', 'The active policy, and the 
   ),
   secrets: f.list(
     f.shape('A secret.', {
-      variable: f.text('The variable whose value the file contains.', 'OPENAI_API_KEY'),
-      read: f.as('readAt', f.orNull(f.moment('When the file was last read; null if it was never read.'))),
+      variable: f.text('The variable that policies name.', 'OPENAI_API_KEY'),
+      source: f.text(
+        'Where the value comes from: `file` for a file that `NAME_FILE` names, or the kind of the token source.',
+        'file',
+      ),
+      read: f.as('readAt', f.orNull(f.moment('When the value was last read or fetched; null if it never was.'))),
+      is_set: f.flag('Whether there is a value that can be used now.', true),
+      expires: f.as(
+        'expiresAt',
+        f.orNull(f.moment('When the token ends; null for a file, and if the end is not known.')),
+      ),
       problem: f.textOrNull(
-        'Why the file cannot be used now. The server continues to use the last value. Null if the file can be used.',
+        'Why the file cannot be used now, or why the last fetch failed. The server continues to use the last value, a token until its end. Null for no problem.',
         'it is empty',
       ),
     }),
-    'The secrets that the server reads from files named by variables such as `NAME_FILE`. The values are never shown.',
-    [{ variable: 'OPENAI_API_KEY', read: '2026-11-20T09:30:00.000Z', problem: null }],
+    'The secrets that the server reads from files, and the tokens that it fetches from token sources. The values are never shown.',
+    [
+      {
+        variable: 'OPENAI_API_KEY',
+        source: 'file',
+        read: '2026-11-20T09:30:00.000Z',
+        is_set: true,
+        expires: null,
+        problem: null,
+      },
+    ],
   ),
   last_reload: f.as('last', PolicyReload),
   previous: f.orNull(

@@ -79,6 +79,7 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
     log: TEXT,
     'allow-policy-writes': SWITCH,
     'policies-from': TEXT,
+    credentials: TEXT,
     processes: TEXT,
     'metrics-port': TEXT,
     // The parent process passes this number to each of several processes.
@@ -110,6 +111,7 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
         flags['policies-from'] ?? (env.SIGNALBOX_POLICIES_FROM || 'files'),
         POLICY_ORIGINS,
       ),
+      credentials: flags.credentials ?? (env.SIGNALBOX_CREDENTIALS || null),
       drainMs: numberOf('The drain time must be a number of milliseconds', drainMs, DRAIN_MAX_MS),
       metrics: choiceOf('--metrics', metrics ?? (env.SIGNALBOX_METRICS || 'on'), ['on', 'off']) === 'on',
       allowsPolicyWrites: flags['allow-policy-writes'] || env.SIGNALBOX_ALLOW_POLICY_WRITES === 'on',

@@ -1,5 +1,5 @@
 import { lookup as systemLookup } from 'node:dns/promises';
-import { addressText, parseAddress } from '../core/net/address.ts';
+import { type Address, addressText, parseAddress } from '../core/net/address.ts';
 import { addressClass, literalAddress } from '../core/net/address-class.ts';
 import { codeOf } from '../core/thrown.ts';
 
@@ -30,24 +30,29 @@ export class OutboundError extends Error {
   }
 }
 
-/** A request to a host that an operator has named. */
-export interface OutboundRequest {
+/** A request to a host, without the rule about addresses. */
+export interface HostRequest {
   /** An http or https URL, without user and password. */
   readonly url: string;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   readonly headers?: Readonly<Record<string, string>>;
   /** The body of a POST request. */
   readonly body?: string;
-  /**
-   * Whether the host may be this machine or in a private network. Signalbox refuses metadata services and similar addresses in any case.
-   */
-  readonly allowPrivate: boolean;
   /** The total time for the lookup, the connection and the answer, ms. */
   readonly timeoutMs: number;
   /** The most bytes of the answer that Signalbox reads. Signalbox ignores the bytes of the answer beyond `bytesMax`. */
   readonly bytesMax: number;
   /** Ends the call early, with the fault `unreachable`. */
   readonly signal?: AbortSignal;
+}
+
+/** A request to a host that an operator has named. */
+export interface OutboundRequest extends HostRequest {
+  readonly method: 'GET' | 'POST';
+  /**
+   * Whether the host may be this machine or in a private network. Signalbox refuses metadata services and similar addresses in any case.
+   */
+  readonly allowPrivate: boolean;
 }
 
 export interface OutboundReply {
@@ -72,7 +77,24 @@ const bySystem: HostLookup = async (host) => (await systemLookup(host, { all: tr
  *
  * @throws OutboundError
  */
-export async function outbound(request: OutboundRequest, lookup: HostLookup = bySystem): Promise<OutboundReply> {
+export const outbound = (request: OutboundRequest, lookup?: HostLookup): Promise<OutboundReply> =>
+  callHost(request, isUsual(request.allowPrivate), lookup);
+
+/** Returns the rule for the addresses of hosts that are no metadata service. */
+const isUsual = (allowPrivate: boolean) => (address: Address) => {
+  const kind = addressClass(address);
+  return kind === 'public' || (kind === 'private' && allowPrivate);
+};
+
+/**
+ * Calls a host as `outbound` does, at addresses that another rule allows.
+ * @throws OutboundError
+ */
+export async function callHost(
+  request: HostRequest,
+  isAllowed: (address: Address) => boolean,
+  lookup: HostLookup = bySystem,
+): Promise<OutboundReply> {
   const url = URL.parse(request.url);
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
     throw new OutboundError('address', 'the address must be an http or https address without user and password');
@@ -81,7 +103,7 @@ export async function outbound(request: OutboundRequest, lookup: HostLookup = by
   const signal = request.signal ? AbortSignal.any([timeout, request.signal]) : timeout;
   const late = new OutboundError('late', `\`${url.hostname}\` took longer than ${request.timeoutMs} ms`);
   try {
-    const addresses = await beforeAbort(addressesOf(url, request.allowPrivate, lookup), signal);
+    const addresses = await beforeAbort(addressesOf(url, isAllowed, lookup), signal);
     return await askFirst(url, addresses, request, signal);
   } catch (cause) {
     if (timeout.aborted) throw late;
@@ -90,24 +112,27 @@ export async function outbound(request: OutboundRequest, lookup: HostLookup = by
   }
 }
 
-/** A lookup cannot be stopped, so `beforeAbort` stops waiting for the lookup. */
-function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+/** Waits for work that cannot be stopped, such as a lookup, until the signal is aborted. */
+export function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   return Promise.race([work, promise]);
 }
 
 /** Returns the addresses of a URL's host that may be called, as texts. */
-async function addressesOf({ hostname }: URL, allowPrivate: boolean, lookup: HostLookup): Promise<readonly string[]> {
+async function addressesOf(
+  { hostname }: URL,
+  isAllowed: (address: Address) => boolean,
+  lookup: HostLookup,
+): Promise<readonly string[]> {
   const literal = literalAddress(hostname);
   const found = literal ? [addressText(literal)] : await lookup(hostname).catch((cause) => failLookup(hostname, cause));
   const allowed: string[] = [];
   let isPrivate = found.length > 0;
   for (const text of found) {
     const address = parseAddress(text);
-    const kind = address ? addressClass(address) : 'forbidden';
-    if (kind === 'public' || (kind === 'private' && allowPrivate)) allowed.push(addressText(address!));
-    else isPrivate &&= kind === 'private';
+    if (address && isAllowed(address)) allowed.push(addressText(address));
+    else isPrivate &&= address !== null && addressClass(address) === 'private';
   }
   if (found.length === 0) throw new OutboundError('lookup', `\`${hostname}\` has no address`);
   if (allowed.length === 0) {
@@ -127,7 +152,7 @@ const UNSENT: ReadonlySet<string> = new Set([
   ...['ConnectionRefused', 'FailedToOpenSocket', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL'],
 ]);
 
-async function askFirst(url: URL, addresses: readonly string[], request: OutboundRequest, signal: AbortSignal) {
+async function askFirst(url: URL, addresses: readonly string[], request: HostRequest, signal: AbortSignal) {
   for (const [at, address] of addresses.entries()) {
     try {
       return await ask(url, address, request, signal);
@@ -140,7 +165,7 @@ async function askFirst(url: URL, addresses: readonly string[], request: Outboun
   throw new OutboundError('lookup', `\`${url.hostname}\` has no address`);
 }
 
-async function ask(url: URL, address: string, request: OutboundRequest, signal: AbortSignal): Promise<OutboundReply> {
+async function ask(url: URL, address: string, request: HostRequest, signal: AbortSignal): Promise<OutboundReply> {
   const target = new URL(url);
   target.hostname = address.includes(':') ? `[${address}]` : address;
   const isNamed = literalAddress(url.hostname) === null;

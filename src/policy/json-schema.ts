@@ -30,6 +30,13 @@ export function policySchema(plugins: readonly Plugin[]): JsonSchema {
   });
 }
 
+/** Returns the schema of a file as a JSON Schema (draft-07) for editors. */
+export const fileSchema = (id: string, schema: TSchema): JsonSchema => ({
+  $schema: 'http://json-schema.org/draft-07/schema#',
+  $id: id,
+  ...forEditors(schema),
+});
+
 /** A part of a schema with fewer characters than this is written wherever it occurs. */
 const DEFINED_MIN = 1_000;
 

@@ -1,6 +1,6 @@
 import type { WireAdapter } from '../contract/provider.ts';
 import { UpstreamError } from './failures.ts';
-import type { TraceHeaders, UpstreamTarget } from './upstream-call.ts';
+import { keyNow, type TraceHeaders, type UpstreamTarget } from './upstream-call.ts';
 
 /** Vendor-neutral headers that an adapter may set. */
 const STANDARD = new Set([
@@ -32,16 +32,30 @@ function mayBeSet(name: string, dialect: string): boolean {
   return isVendors && !FRAMING.test(lower) && !FORWARDING.test(lower) && !CREDENTIAL.test(lower);
 }
 
-/** The headers that a target's calls share: [JSON, stream]. */
-const sharedHeaders = new WeakMap<UpstreamTarget, [Headers | null, Headers | null]>();
-const noHeaders = (): [null, null] => [null, null];
+/** The headers that the calls of a target with one key share. */
+interface SharedHeaders {
+  readonly key: string | null;
+  json: Headers | null;
+  stream: Headers | null;
+}
+const sharedHeaders = new WeakMap<UpstreamTarget, SharedHeaders>();
+
+/** Returns the shared headers of a target, without those of an earlier token. */
+function sharedBy(target: UpstreamTarget): SharedHeaders {
+  const key = keyNow(target);
+  const known = sharedHeaders.get(target);
+  if (known?.key === key) return known;
+  const made = { key, json: null, stream: null };
+  sharedHeaders.set(target, made);
+  return made;
+}
 
 /**
  * Builds the headers of a call. None of the caller's headers are sent upstream. Calls whose adapter adds no headers share one object per
  * target.
  *
  * @param own the adapter's headers
- * @throws UpstreamError if the key cannot be sent in a header
+ * @throws UpstreamError if the key cannot be sent in a header, or if its token source has no token
  */
 export function callHeaders(
   adapter: WireAdapter,
@@ -50,10 +64,10 @@ export function callHeaders(
   stream: boolean,
 ): Headers {
   for (const _ in own) return buildHeaders(adapter, own, target, stream);
-  const shared = sharedHeaders.getOrInsertComputed(target, noHeaders);
-  const at = stream ? 1 : 0;
-  shared[at] ??= buildHeaders(adapter, own, target, stream);
-  return shared[at];
+  const shared = sharedBy(target);
+  const form = stream ? 'stream' : 'json';
+  shared[form] ??= buildHeaders(adapter, own, target, stream);
+  return shared[form];
 }
 
 /** Copies the headers and adds a trace's context. `withTrace` copies the headers because a call may share its headers with other calls. */
@@ -69,9 +83,13 @@ const ACCEPT = { sse: 'text/event-stream', ndjson: 'application/x-ndjson' } as c
 function buildHeaders(
   adapter: WireAdapter,
   own: Readonly<Record<string, string>>,
-  { apiKey, dial }: UpstreamTarget,
+  target: UpstreamTarget,
   stream: boolean,
 ): Headers {
+  const { dial, sourced } = target;
+  const apiKey = keyNow(target);
+  if (sourced && apiKey === null)
+    throw new UpstreamError('auth', `there is no token of ${sourced.variable}: ${sourced.problem()}`);
   const headers = new Headers();
   for (const [name, value] of Object.entries(own)) {
     if (mayBeSet(name, adapter.dialect)) headers.set(name, value);

@@ -3,7 +3,7 @@ import { beyondLimits } from '../core/json/limits.ts';
 import { openFailure, sanitizeFailure, UpstreamError } from './failures.ts';
 import { callHeaders } from './http-request.ts';
 import { readText } from './read-text.ts';
-import type { UpstreamTarget } from './upstream-call.ts';
+import { keyNow, type UpstreamTarget } from './upstream-call.ts';
 
 /** The maximum time for all pages together, in ms, unless the caller states another. */
 const WITHIN_MS = 30_000;
@@ -28,7 +28,7 @@ export async function listModels(
   target: UpstreamTarget,
   { withinMs = WITHIN_MS, onHeaders }: ListOptions = {},
 ): Promise<readonly ListedModel[] | null> {
-  const { adapter, dial, apiKey } = target;
+  const { adapter, dial } = target;
   if (adapter.kind !== 'wire' || !adapter.modelList || !dial) return null;
   const { headers: own, path, read } = adapter.modelList;
   const signal = AbortSignal.timeout(withinMs);
@@ -57,7 +57,7 @@ export async function listModels(
     const late = signal.aborted
       ? new UpstreamError('timeout', `the complete list did not arrive within ${withinMs / 1000} s`)
       : error;
-    const { kind, message, status } = sanitizeFailure(openFailure(late, false), apiKey);
+    const { kind, message, status } = sanitizeFailure(openFailure(late, false), keyNow(target));
     throw new UpstreamError(kind, message, status);
   }
 }

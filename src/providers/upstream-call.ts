@@ -2,6 +2,7 @@ import type { StreamPart } from '../contract/parts.ts';
 import type { PreparedProvider } from '../contract/provider.ts';
 import type { EndpointRoom } from '../core/policy/endpoint-room.ts';
 import type { Deadlines } from '../core/policy/snapshot.ts';
+import type { SourcedKey } from '../core/policy/sourced-key.ts';
 import type { Alarms } from './alarm.ts';
 import type { Dial } from './connection/dial.ts';
 
@@ -10,9 +11,15 @@ export interface UpstreamTarget {
   readonly adapter: PreparedProvider;
   /** The connections to the provider; null for in-process adapters, and if the base URL is not an http address. */
   readonly dial: Dial | null;
-  /** The provider's API key; null for providers that need no key. */
+  /** The provider's API key; null for providers that need no key, and if a token source has the key. */
   readonly apiKey: string | null;
+  /** The key that a token source renews while the target is used; absent for other keys. */
+  readonly sourced?: SourcedKey;
 }
+
+/** Returns the key of a call that begins now; null for none. */
+export const keyNow = ({ apiKey, sourced }: Pick<UpstreamTarget, 'apiKey' | 'sourced'>): string | null =>
+  sourced === undefined ? apiKey : sourced.token();
 
 /** W3C trace context headers, for upstreams that continue the trace. */
 export type TraceHeaders = Readonly<Record<string, string>>;

@@ -14,7 +14,14 @@ import { remainingUnits } from './remaining-units.ts';
 import type { UpstreamReply } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
 import { clampWait, retryAfterMs } from './retry-after.ts';
-import { AMPLE_ROOM, type CallTerms, type NextParts, type UpstreamCall, type UpstreamTarget } from './upstream-call.ts';
+import {
+  AMPLE_ROOM,
+  type CallTerms,
+  keyNow,
+  type NextParts,
+  type UpstreamCall,
+  type UpstreamTarget,
+} from './upstream-call.ts';
 
 /**
  * The maximum number of bytes of a JSON answer, which is kept until its end. The limit also applies to a stream that the provider sends
@@ -92,7 +99,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     const { deadlines, totalBy, alarms } = terms;
     this.#alarm = new DeadlineAlarm(this, alarms);
     this.#adapter = adapter;
-    this.#apiKey = target.apiKey;
+    this.#apiKey = keyNow(target);
     this.#terms = terms;
     this.#stream = call.stream;
     this.#bytesLeft = call.stream ? STREAM_MAX : REPLY_MAX;

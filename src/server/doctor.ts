@@ -44,6 +44,7 @@ export function openServerDoctor(parts: DoctorParts, options: ServeOptions): Doc
         instance: store.instance,
         options,
         lastReload: reloader.status().last,
+        secrets: reloader.status().secrets,
         lastAudit: audits.last,
       },
     }),

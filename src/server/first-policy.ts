@@ -6,6 +6,7 @@ import type { Log } from '../host/telemetry/log.ts';
 import { EventFeed } from '../http/event-feed.ts';
 import { ModelServers } from '../policy/runtime/discovery/model-servers.ts';
 import type { SecretFiles } from '../policy/runtime/secret-files.ts';
+import type { TokenSources } from '../policy/runtime/token-sources.ts';
 import { finishEdit } from '../policy/runtime/write-edit.ts';
 import { UpstreamNetwork } from '../providers/connection/network.ts';
 import { Health } from '../providers/health/health.ts';
@@ -27,8 +28,7 @@ import { unpackPolicies, unusedPolicies } from './shipped-policies.ts';
 export async function startPolicy(
   { policies, policiesFrom, data, home, database, process, host: hostname, port }: ServeOptions,
   host: Host,
-  secrets: SecretFiles,
-  log: Log,
+  { secrets, sources, log }: { readonly secrets: SecretFiles; readonly sources: TokenSources; readonly log: Log },
 ) {
   // A start that must fail creates no data folder. The parent of several processes has checked their port.
   if (process === null && port !== 0) await takePort(hostname, port);
@@ -55,7 +55,7 @@ export async function startPolicy(
     info: (message, fields) => log.info(message, fields),
   });
   const tools: ServerPolicyTools = {
-    ...judgeTools(host),
+    ...judgeTools(host, sources),
     found: servers.input,
     pricedAt: now,
     onFoundDropped: (reason) =>
@@ -64,6 +64,7 @@ export async function startPolicy(
     folder,
     dataFolder: home,
     secrets,
+    sources,
     rehearsed: new RehearsalNote({ data, version, env: host.env }),
     health,
     network,

@@ -33,6 +33,7 @@ import { PastPolicies } from '../policy/runtime/replay.ts';
 import type { SecretFiles } from '../policy/runtime/secret-files.ts';
 import { readBundle } from '../policy/runtime/source.ts';
 import { StoredRuntimes } from '../policy/runtime/stored-runtimes.ts';
+import type { TokenSources } from '../policy/runtime/token-sources.ts';
 import { watchPolicies } from '../policy/runtime/watch.ts';
 import type { UpstreamNetwork } from '../providers/connection/network.ts';
 import type { Health } from '../providers/health/health.ts';
@@ -44,8 +45,12 @@ import { PriceClock } from './price-clock.ts';
 import type { RehearsalNote } from './rehearsal-note.ts';
 
 /** The tools for checks of policies. The tools parse a policy on the calling thread. */
-export function judgeTools({ shipped, env, now }: Pick<Host, 'shipped' | 'env' | 'now'>): Omit<PolicyTools, 'folder'> {
-  return { shipped, loader: createPluginLoader(), env: { get: env }, now, parse: parseFiles, rehearse };
+export function judgeTools(
+  { shipped, env, now }: Pick<Host, 'shipped' | 'env' | 'now'>,
+  sources?: Pick<TokenSources, 'find'>,
+): Omit<PolicyTools, 'folder'> {
+  const variables = { get: env, sourced: sources?.find };
+  return { shipped, loader: createPluginLoader(), env: variables, now, parse: parseFiles, rehearse };
 }
 
 /** The tools with which a server checks policies. */
@@ -54,6 +59,7 @@ export type ServerPolicyTools = PolicyTools & {
   readonly network: UpstreamNetwork;
   readonly dataFolder: string;
   readonly secrets: SecretFiles;
+  readonly sources: TokenSources;
   readonly rehearsed: RehearsalNote;
   /** The servers of the operator whose models Signalbox finds. */
   readonly servers?: ModelServers;
@@ -177,7 +183,7 @@ const fixedIn = ({ payments }: PolicySnapshot): ReadonlySet<string> =>
 /** Reloads the policy when its folder or its secrets change, and can rebuild earlier policies. */
 export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, services: ReloadServices) {
   const { log, err } = services;
-  const { health, secrets, rehearsed, servers } = tools;
+  const { health, secrets, sources, rehearsed, servers } = tools;
   if (first.isRehearsed) rehearsed.keep(first);
   // If the test cases of a policy end the process, the next start must run them before it serves that policy again.
   else rehearsed.forget();
@@ -203,7 +209,10 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
       started: first.runtime.snapshot.gateway,
     },
     read: services.home.read,
-    secrets: { reread: () => secrets.reread(fixedIn(reloader.lease().snapshot)), list: secrets.list },
+    secrets: {
+      reread: () => [...secrets.reread(fixedIn(reloader.lease().snapshot)), ...sources.reread()],
+      list: () => [...secrets.list(), ...sources.list()],
+    },
     prepare: async (candidate) => {
       const swap = await prepare(candidate, services);
       return () => {
@@ -243,7 +252,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
   const watch = watchPolicies({
     folder: tools.folder,
     busyFolder: tools.dataFolder,
-    more: () => [...tools.loader.files(), ...secrets.paths()],
+    more: () => [...tools.loader.files(), ...secrets.paths(), ...sources.paths()],
     onFirstEvent: parser.warm,
     onEdit: () => void reloader.reload('edit'),
     timers: services.timers,

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
-import type { Timers } from '../core/time/timers.ts';
+import { type Timers, within } from '../core/time/timers.ts';
 import type { Surface } from '../dialects/surface.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import { isShared, placeOfStore } from '../store/open.ts';
@@ -25,6 +25,9 @@ import { settle } from './upkeep.ts';
 /** The server logs a start that takes longer than this, ms. With a nearby database, a start takes a fraction of this time. */
 export const SLOW_START_MS = 5_000;
 
+/** The longest time that a start waits for the first tokens of token sources, ms. */
+const TOKENS_MS = 5_000;
+
 /**
  * Starts a server and serves until the server is stopped.
  * @param surfaces the dialects that callers may use
@@ -37,10 +40,10 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   let onHangup = () => {};
   on('SIGHUP', () => onHangup());
   const parts = await openProcessParts(options, around, life);
-  const { log, host, secrets, defects, written } = parts;
+  const { log, host, sources, defects, written } = parts;
   const database = isShared(options.database) ? await placeOfStore(options.database) : null;
   using _told = tellOfWait(database, log, timers);
-  const { first, tools, feed, rooms } = await startPolicy(options, host, secrets, log);
+  const { first, tools, feed, rooms } = await startPolicy(options, host, parts);
   const { snapshot } = first.runtime;
   const { socketBytesMax } = snapshot.gateway;
   const data = await openServerData(options, { ...parts, life, folder: tools.folder });
@@ -49,12 +52,15 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const opened = await openGateway(first, tools, resources, options);
   const { gateway, reloader, reporter } = opened;
   data.followBudgets(opened.recount);
+  // Calls without a token count as refused keys, which are not tried for a while.
+  sources.onSuccess = () => tools.health.reloaded(reloader.lease().snapshot, reloader.lease().accountOf);
   const edge = await openEdge(opened, resources, options, { ...parts, surfaces, rooms, socketBytesMax });
   await note.keep(store, timers);
   await keepTrail(options.data, resources, reporter);
   // The server creates the first key before it opens the port, so that no request can find a server without a key.
   const firstKey = await openFirstKey(keys, options.home, !out.isTerminal);
   const keyPlace = await handOver(firstKey, out, log);
+  await within(timers, TOKENS_MS, sources.tried(), undefined);
   const doors = await openDoors(edge.app, resources, options, { socketBytesMax, idleS: around.stalledS });
   const { address } = doors;
 

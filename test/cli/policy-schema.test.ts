@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import Ajv from 'ajv';
 import { runHere } from '../support/run-here.ts';
 import { temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
@@ -47,5 +48,20 @@ test('policy schema keeps the mode of an existing file, and writes to the target
     expect(readdirSync(home).sort()).toEqual(['policy.schema.json', 'policy.yaml']);
   } finally {
     for (const one of [home, elsewhere]) rmSync(one, { recursive: true, force: true });
+  }
+});
+
+test('policy schema writes the schema of the credentials file, which an editor checks entries with', async () => {
+  const home = writePolicy('version: 1\n');
+  try {
+    expect((await runHere(['policy', 'schema', home, '--credentials', '--write'])).code).toBe(0);
+    const schema = JSON.parse(readFileSync(join(home, 'credentials.schema.json'), 'utf8'));
+    const isValid = new Ajv({ strict: false }).compile(schema);
+    const entry = { source: 'command', run: ['/opt/bin/token'], hosts: ['llm.example.com'] };
+    expect(isValid({ credentials: { TOKEN: entry } })).toBe(true);
+    expect(isValid({ credentials: { TOKEN: { ...entry, source: 'aws' } } })).toBe(false);
+    expect(isValid({ credentials: { TOKEN: { ...entry, hosts: [] } } })).toBe(false);
+  } finally {
+    rmSync(home, { recursive: true, force: true });
   }
 });

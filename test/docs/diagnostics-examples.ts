@@ -92,6 +92,11 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: "Use the provider's address.",
       correction: ['http://169.254.169.254/latest', 'http://10.0.0.5:8000/v1'],
     },
+    'token-host': {
+      golden: 'token-for-another-host',
+      mend: 'Use an address at one of the hosts. [Credentials of clouds](../operate/credentials.md) explains the credentials file, which only an operator of the server can change.',
+      correction: ['bedrock.example.net', 'bedrock-runtime.eu-central-1.amazonaws.com'],
+    },
     'price-per-token': {
       golden: 'price-per-token',
       mend: 'State USD per 1M tokens: `2.5`, not `0.0000025`.',

@@ -104,7 +104,7 @@ preferences:
   - { name: short, when: request.output_tokens < 100, prefer: model.id == "m1", worth: 0.05 }
 `;
 
-const runtimeOf = (text: string): Runtime => buildRuntime(loaded(text), createRegistry(shipped), () => 'x');
+const runtimeOf = (text: string): Runtime => buildRuntime(loaded(text), createRegistry(shipped), { get: () => 'x' });
 
 /** Returns the readings of a server that has measured many answers of these lengths. */
 function readingsAfter(answers: World['answers'], runtime: Runtime): Readings {

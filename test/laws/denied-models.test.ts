@@ -13,11 +13,9 @@ import { snapshotOf } from '../policy/support.ts';
 import { chatRequest } from '../support/model-request.ts';
 
 const { runs, seed } = effort('denied-models', 60, 3_000);
-const runtime = buildRuntime(
-  snapshotOf(loadShippedPolicy(EVERY_VARIABLE)),
-  createRegistry(shipped),
-  () => 'a-key-of-the-test',
-);
+const runtime = buildRuntime(snapshotOf(loadShippedPolicy(EVERY_VARIABLE)), createRegistry(shipped), {
+  get: () => 'a-key-of-the-test',
+});
 const ids = runtime.snapshot.models.map(({ id }) => id);
 
 const request = fc.record({

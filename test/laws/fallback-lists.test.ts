@@ -60,11 +60,9 @@ const tools = [{ type: 'function' as const, function: { name: 'f', parameters: {
 /** Returns the policy of a trial, its request, and the facts of the same request for another model. */
 function staged(one: Trial) {
   const stated = REASON_NAMES.map((reason) => `${reason}: [${one.lists[reason].join(', ')}]`).join(', ');
-  const runtime = buildRuntime(
-    snapshotOf(loadText(policy(`{ ${stated} }`))),
-    createRegistry(shipped),
-    () => 'a-key-of-the-test',
-  );
+  const runtime = buildRuntime(snapshotOf(loadText(policy(`{ ${stated} }`))), createRegistry(shipped), {
+    get: () => 'a-key-of-the-test',
+  });
   const factsFor = (model: string, sent: readonly string[] | null) => {
     const body = {
       model,

@@ -313,7 +313,7 @@ export class FleetConversations {
 
 function runtimeOf(policy: string, health: Health): Runtime {
   const snapshot = loaded(policy, SECRETS);
-  const runtime = buildRuntime(snapshot, registry, (name) => SECRETS[name], health);
+  const runtime = buildRuntime(snapshot, registry, { get: (name) => SECRETS[name] }, health);
   health.adopt(snapshot, runtime.accountOf);
   return runtime;
 }

@@ -76,7 +76,7 @@ export class FleetWorld {
   play(hours: number): FleetReport {
     for (let hour = 0; hour < hours; hour++) {
       const snapshot = loaded(this.#policy(), SECRETS);
-      this.#runtime = buildRuntime(snapshot, registry, (name) => SECRETS[name], this.#health);
+      this.#runtime = buildRuntime(snapshot, registry, { get: (name) => SECRETS[name] }, this.#health);
       this.#health.adopt(snapshot, this.#runtime.accountOf);
       const start = this.#time.now;
       for (let at = start; at < start + HOUR_MS; at += this.#random() * 60_000) {

@@ -85,7 +85,9 @@ const request = fc.record({
 
 function runtimeOf(models: FoundModels | null): Runtime {
   const result = loadPolicy([{ path: 'p.yaml', text: POLICY }], { ...shippedContext(ENV), found: models });
-  return buildRuntime(snapshotOf(result), createRegistry(shipped), (name) => new Map(Object.entries(ENV)).get(name));
+  return buildRuntime(snapshotOf(result), createRegistry(shipped), {
+    get: (name) => new Map(Object.entries(ENV)).get(name),
+  });
 }
 const plain = runtimeOf(null);
 
@@ -123,7 +125,7 @@ test('found models change no decision of a policy that has a declared model to s
       ...snapshot,
       models: snapshot.models.map((one) => (one.found ? { ...one, found: { ...one.found, isNamedOnly: false } } : one)),
     };
-    return buildRuntime(open, createRegistry(shipped), (name) => new Map(Object.entries(ENV)).get(name));
+    return buildRuntime(open, createRegistry(shipped), { get: (name) => new Map(Object.entries(ENV)).get(name) });
   };
   expect(fc.check(holds(choosing), { numRuns: 300, seed, endOnFailure: true }).failed).toBe(true);
 });

@@ -39,7 +39,7 @@ function openRuntime(): Runtime {
   );
   const env = { get: () => undefined };
   const loaded = loadPolicy([{ path: 'policy.yaml', text }], { env, ...registry, revisionOf: () => 'kept' });
-  return buildRuntime(loaded.snapshot!, registry, env.get);
+  return buildRuntime(loaded.snapshot!, registry, env);
 }
 
 type Message = Readonly<Record<string, unknown>>;

@@ -78,7 +78,7 @@ function buildWith(keys: KeySet): Runtime {
     ? loadShipped([...shippedPolicy(), fileOf(only)], env)
     : loadShippedPolicy(env);
   if (!snapshot) throw new Error(JSON.stringify(diagnostics.slice(0, 3)));
-  return buildRuntime(snapshot, createRegistry(shipped), (name) => env[name]);
+  return buildRuntime(snapshot, createRegistry(shipped), { get: (name) => env[name] });
 }
 
 const counter = createTokenCounter((error) => {

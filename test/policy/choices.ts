@@ -28,7 +28,7 @@ interface ChosenModel {
 /** Returns a function that chooses a model for a message, by the policy alone. */
 export function chooserOf(text: string, { env = {}, found = null, keyModels = null }: Conditions = {}) {
   const snapshot = snapshotOf(loadPolicy([{ path: 'p.yaml', text }], { ...shippedContext(env), found }));
-  const runtime = buildRuntime(snapshot, createRegistry(shipped), (name) => env[name]);
+  const runtime = buildRuntime(snapshot, createRegistry(shipped), { get: (name) => env[name] });
   return (selector: string, message: string, task?: string): ChosenModel => {
     const messages = [{ role: 'user' as const, content: message }];
     const request = readRouteRequest({ model: selector, ...(task === undefined ? { messages } : { task_type: task }) });

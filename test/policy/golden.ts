@@ -16,6 +16,8 @@ export const BASE: PolicyFile = { path: 'base.yaml', text: readFileSync(join(GOL
 /** The content of `env.json`. */
 interface GoldenEnvironment {
   readonly variables?: Record<string, string>;
+  /** Variables with token sources, and the hosts that may receive their tokens. */
+  readonly sources?: Record<string, string[]>;
   readonly today?: string;
   /** False: `base.yaml` is not loaded in addition. */
   readonly base?: boolean;
@@ -66,7 +68,13 @@ export function loadGolden(folder: string, change: (text: string) => string = (t
     typeof brings === 'string' ? new Error(brings) : brings.map(strategy),
   ]);
   const outside = new Map(Object.entries(environment.outside ?? {}));
+  const { variables = {}, sources = {} } = environment;
+  const sourced = (variable: string) => {
+    const hosts = sources[variable];
+    return hosts && { variable, hosts, file: 'credentials.yaml', token: () => null, problem: () => '' };
+  };
   const more = {
+    env: { get: (name: string) => variables[name], sourced },
     plugins: new Map(loaded),
     outside,
     estimators: new Map(Object.entries(environment.estimators ?? {})),
@@ -76,7 +84,7 @@ export function loadGolden(folder: string, change: (text: string) => string = (t
     ...(environment.teamsWithKeys && { teamsWithKeys: new Set(environment.teamsWithKeys) }),
     teams: environment.teams ? new Map(Object.entries(environment.teams)) : null,
   };
-  const { diagnostics } = load(files, environment.variables ?? {}, more);
+  const { diagnostics } = load(files, variables, more);
   const { failures = [] } = environment;
   return {
     files,

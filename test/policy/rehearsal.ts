@@ -15,7 +15,7 @@ export async function rehearsed(
   const context = { env: { get }, ...registry, revisionOf: (content: string) => content };
   const { snapshot, diagnostics } = compilePolicy(parsed, context);
   if (!snapshot) return formatDiagnostics(diagnostics, files);
-  const steps = rehearse(buildRuntime(snapshot, registry, get));
+  const steps = rehearse(buildRuntime(snapshot, registry, { get }));
   let step = steps.next();
   while (!step.done) {
     await step.value;

@@ -137,7 +137,8 @@ export function contextOf(env: Readonly<Record<string, string>>): LoadContext {
 export function load(
   files: readonly PolicyFile[],
   env: Readonly<Record<string, string>> = {},
-  more: Pick<LoadContext, 'plugins' | 'outside' | 'today' | 'ledger' | 'teams'> = {},
+  more: Partial<Pick<LoadContext, 'env'>> &
+    Pick<LoadContext, 'plugins' | 'outside' | 'today' | 'ledger' | 'teams'> = {},
 ): LoadResult {
   return loadPolicy(files, { ...contextOf(env), ...more });
 }

@@ -39,7 +39,7 @@ function decidedBy(runtime: Runtime): string[] {
 }
 
 test('a policy of three models chooses for every request of the panel as the shipped policy does for a key with these models', () => {
-  const runtime = buildRuntime(loaded(handWritten, KEYS), createRegistry(shipped), () => 'x');
+  const runtime = buildRuntime(loaded(handWritten, KEYS), createRegistry(shipped), { get: () => 'x' });
   const ofShipped = decidedBy(runtimeWith({ name: 'two', providers: ['openai', 'anthropic'] }));
   expect(ofShipped.length).toBeGreaterThan(500);
   expect(decidedBy(runtime)).toEqual(ofShipped);

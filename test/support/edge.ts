@@ -41,7 +41,7 @@ export function runtimeOf(upstream: string, more: string): Runtime {
   const registry = createRegistry(shipped);
   const text = testPolicy({ fake: upstream }, { best: { endpoints: ['fake'] } }, more);
   const context = { env: { get: variable }, ...registry, revisionOf: hashOf };
-  return buildRuntime(snapshotOf(loadPolicy([{ path: 'policy.yaml', text }], context)), registry, variable);
+  return buildRuntime(snapshotOf(loadPolicy([{ path: 'policy.yaml', text }], context)), registry, { get: variable });
 }
 
 export interface EdgeParts {

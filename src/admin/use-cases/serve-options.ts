@@ -17,6 +17,8 @@ export interface ServeOptions {
   readonly database: string;
   /** The folder of the policy's YAML files and plugins. */
   readonly policies: string;
+  /** The path of the file with token sources; null for none. */
+  readonly credentials: string | null;
   /** Whether the server uses the policy in the folder, or the last pushed revision. Before the first push, the server uses the folder. */
   readonly policiesFrom: PolicyOrigin;
   /** How long running requests may continue after SIGTERM, ms. */
@@ -53,4 +55,5 @@ export const processArguments = (options: ServeOptions, number: number): string[
   ...['--policies', options.policies, '--policies-from', options.policiesFrom, '--drain-ms', `${options.drainMs}`],
   ...['--metrics', options.metrics ? 'on' : 'off', '--metrics-port', `${options.metricsPort}`, '--log', options.log],
   ...(options.allowsPolicyWrites ? ['--allow-policy-writes'] : []),
+  ...(options.credentials === null ? [] : ['--credentials', options.credentials]),
 ];

@@ -24,27 +24,54 @@ const canBeSecret = (text: string): boolean =>
 
 /**
  * The registered secrets. The registered secrets belong to the process, like its environment, so that no log line of any application in the
- * process shows a secret. Registered secrets are never removed, because requests may still use a key after a reload without that key.
+ * process shows a secret. Secrets of the environment are never removed, because requests may still use a key after a reload without that
+ * key. Tokens are removed after their end, because a process fetches thousands of them.
  */
 class SecretRegistry {
   /** The complete secrets, in all forms. */
   readonly #secrets = new Set<string>();
+  /** The tokens, in all forms. */
+  readonly #tokens = new Set<ReadonlySet<string>>();
   readonly pieces = new Set<string>();
   /** Matches the beginning of any secret. */
   beginnings: RegExp | null = null;
 
   add(values: Iterable<string | null | undefined>): void {
-    const forms = [...values].flatMap((value) => {
-      const secret = value?.trim() ?? '';
-      return canBeSecret(secret) ? [...formsOf(secret)] : [];
-    });
+    const forms = [...values].flatMap((value) => [...formsOfSecret(value)]);
     const added = forms.filter((form) => !this.#secrets.has(form));
     if (added.length === 0) return;
     for (const form of added) this.#secrets.add(form);
     for (const piece of piecesOf(added)) this.pieces.add(piece);
-    const beginnings = [...this.#secrets].map((form) => RegExp.escape(form.slice(0, BEGINNING_MAX)));
-    this.beginnings = new RegExp(beginnings.join('|'));
+    this.#findBeginnings();
   }
+
+  addToken(value: string): () => void {
+    const forms = formsOfSecret(value);
+    this.#tokens.add(forms);
+    for (const piece of piecesOf(forms)) this.pieces.add(piece);
+    this.#findBeginnings();
+    return () => {
+      if (!this.#tokens.delete(forms)) return;
+      this.pieces.clear();
+      for (const piece of piecesOf(this.#all())) this.pieces.add(piece);
+      this.#findBeginnings();
+    };
+  }
+
+  *#all(): Iterable<string> {
+    yield* this.#secrets;
+    for (const forms of this.#tokens) yield* forms;
+  }
+
+  #findBeginnings(): void {
+    const beginnings = [...this.#all()].map((form) => RegExp.escape(form.slice(0, BEGINNING_MAX)));
+    this.beginnings = beginnings.length === 0 ? null : new RegExp(beginnings.join('|'));
+  }
+}
+
+function formsOfSecret(value: string | null | undefined): ReadonlySet<string> {
+  const secret = value?.trim() ?? '';
+  return canBeSecret(secret) ? formsOf(secret) : new Set();
 }
 
 /** State: secrets. */
@@ -52,6 +79,9 @@ const registry = new SecretRegistry();
 
 /** Registers secrets from the environment. `registerSecrets` skips values that are short or may be words, such as `workstation`. */
 export const registerSecrets = (values: Iterable<string | null | undefined>): void => registry.add(values);
+
+/** Registers a token until the returned function is called, after the end of the token. */
+export const registerToken = (value: string): (() => void) => registry.addToken(value);
 
 /** Returns the forms of a secret in texts: plain, in JSON, in a URL. */
 const formsOf = (secret: string): Set<string> =>

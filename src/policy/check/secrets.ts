@@ -35,7 +35,7 @@ const looksSecret = (text: string, isOfPayments: boolean): boolean =>
 
 function hintFor(key: string, isOfPayments: boolean): string {
   if (!isOfPayments) {
-    const variable = key === 'client_secret_env' ? key : 'api_key_env';
+    const variable = key.startsWith('client_secret') ? 'client_secret_env' : 'api_key_env';
     return `put the secret into an environment variable, and write the name of that variable in \`${variable}\``;
   }
   return key.startsWith('rpc_url')

@@ -1,4 +1,5 @@
 import type { PooledKey, ProviderAccount } from '../../core/policy/snapshot.ts';
+import type { Environment } from '../define/environment.ts';
 import { readLimits } from './endpoint-limits.ts';
 import type { ProviderText } from './schema.ts';
 
@@ -12,15 +13,20 @@ export const keysIn = (text: string | undefined): readonly string[] =>
     .map((line) => line.trim())
     .filter((line) => line !== '');
 
-/** Returns the value of a key; null if it has none. @param secret reads an environment variable */
-export function keyValue(
-  { apiKeyEnv, pooled }: ProviderAccount,
-  secret: (variable: string) => string | undefined,
-): string | null {
+/** Returns the value of a key; null if it has none, or if a token source has it. */
+export function keyValue({ apiKeyEnv, pooled }: ProviderAccount, { get }: Pick<Environment, 'get'>): string | null {
   if (apiKeyEnv === null) return null;
-  const text = secret(apiKeyEnv);
+  const text = get(apiKeyEnv);
   return (pooled ? keysIn(text)[pooled.line] : text) ?? null;
 }
+
+/** Whether a variable has a key. A token source counts as a key before its first token, too. */
+export const hasKeyIn = (env: Environment, variable: string): boolean =>
+  env.sourced?.(variable) !== undefined || (env.get(variable) ?? '').trim() !== '';
+
+/** Returns a text with as many lines as a variable has keys. The keys of token sources are not in it. */
+const linesIn = (env: Environment, variable: string): readonly string[] =>
+  env.sourced?.(variable) === undefined ? keysIn(env.get(variable)) : [''];
 
 type KeysText = NonNullable<ProviderText['api_keys_env']>;
 
@@ -33,12 +39,12 @@ export const namesOf = (keys: KeysText): readonly string[] =>
   keys.map((key) => (typeof key === 'string' ? key : (key.label ?? key.api_key_env)));
 
 /** Returns the keys of a pool that have a value. A variable that is not set adds no key. */
-export function poolOf(keys: KeysText, get: (variable: string) => string | undefined): ProviderAccount[] {
+export function poolOf(keys: KeysText, env: Environment): ProviderAccount[] {
   return keys.flatMap((key) => {
     const stated = typeof key === 'string' ? { api_key_env: key } : key;
     const { api_key_env: apiKeyEnv, account = null, weight = 1, label: name = apiKeyEnv } = stated;
     const limits = readLimits(stated.limits);
-    const values = keysIn(get(apiKeyEnv));
+    const values = linesIn(env, apiKeyEnv);
     return values.map((_, line) => {
       const label = values.length === 1 ? name : `${name}#${line + 1}`;
       const pooled: PooledKey = { label, line, account, weight, ...(limits && { limits }) };

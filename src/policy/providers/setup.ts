@@ -8,6 +8,7 @@ import {
 import { byOperation, isOfTexts, type Operation } from '../../core/kinds/operations.ts';
 import { UNKNOWN_BILLING } from '../../core/money/abort-billing.ts';
 import type { Provider } from '../../core/policy/snapshot.ts';
+import { mayReceive } from '../../core/policy/sourced-key.ts';
 import { RUN_MIN } from '../../core/text/runs.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { checkOptions, validPartsOf } from '../check/check.ts';
@@ -16,6 +17,7 @@ import { isStated } from '../check/peer-keys.ts';
 import { emptyMap, type NamedItem } from '../check/section-checks.ts';
 import type { Environment } from '../define/environment.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
+import { listNames } from '../report/nearest.ts';
 import type { Report } from '../report/report.ts';
 import { readAbortBilling, reviewAbortBilling } from '../schema/abort.ts';
 import { readPagesMax } from '../schema/pages.ts';
@@ -30,7 +32,7 @@ import {
   reviewPrivateHost,
 } from './addresses.ts';
 import { DISCOVERED_PRESETS, discoverOf, isOwnServer } from './discover.ts';
-import { KEYS_MAX, keysIn, namesOf, poolOf, variablesOf } from './key-pool.ts';
+import { hasKeyIn, KEYS_MAX, keysIn, namesOf, poolOf, variablesOf } from './key-pool.ts';
 import { ProviderText } from './schema.ts';
 import { findService, isServiceAddress, type ProviderService, usualPath } from './service.ts';
 
@@ -80,7 +82,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
   const address = resolveAddress(named, parts, preset, service && usualPath(service), scope);
   const state = { name, place, whenAlone };
   if (!data) return { ...state, provider: null, unset: [] };
-  const keys = compileKeys(named, data, preset, adapter, scope);
+  const keys = compileKeys(named, data, preset, adapter, address.url, scope);
   const unset = [...new Set([...keys.unset, ...address.unset])];
   /** Returns the stated value, otherwise the value of the preset, otherwise the default. */
   const stated = <T>(key: string, value: T, ofPreset: T | undefined): T =>
@@ -196,15 +198,17 @@ function compileKeys(
   data: ProviderText,
   preset: ProviderPreset,
   adapter: ReturnType<typeof prepareAdapter>,
+  url: string | null,
   scope: ProviderContext,
 ): ProviderKeys {
-  if (data.api_keys_env) return compilePool(named, data.api_keys_env, adapter, scope);
+  if (data.api_keys_env) return compilePool(named, data.api_keys_env, adapter, url, scope);
   const apiKeyEnv = data.api_key_env ?? preset.apiKeyEnv ?? null;
   if (apiKeyEnv === null) return { accounts: [{ apiKeyEnv }], unset: [] };
   const at = valueAt(named.tree, 'api_key_env')?.place ?? named.place;
   reviewSent('api_key_env', named, at, adapter, scope.report);
   reviewKey(apiKeyEnv, scope.env.get(apiKeyEnv)?.trim(), at, scope.report);
-  return { accounts: [{ apiKeyEnv }], unset: isSet(apiKeyEnv, scope) ? [] : [apiKeyEnv] };
+  refuseOtherHost(apiKeyEnv, url, at, scope);
+  return { accounts: [{ apiKeyEnv }], unset: hasKeyIn(scope.env, apiKeyEnv) ? [] : [apiKeyEnv] };
 }
 
 /** A pool serves as long as one of its variables is set. */
@@ -212,6 +216,7 @@ function compilePool(
   named: NamedItem<ProviderText>,
   keys: NonNullable<ProviderText['api_keys_env']>,
   adapter: ReturnType<typeof prepareAdapter>,
+  url: string | null,
   { env, report }: ProviderContext,
 ): ProviderKeys {
   const place = placeAt(named.tree, 'api_keys_env');
@@ -231,8 +236,9 @@ function compilePool(
       });
     }
     for (const key of keysIn(env.get(variable))) reviewKey(variable, key, stated, report);
+    refuseOtherHost(variable, url, stated, { env, report });
   }
-  const [first, ...others] = poolOf(keys, (name) => env.get(name));
+  const [first, ...others] = poolOf(keys, env);
   if (!first) return { accounts: [{ apiKeyEnv: variables[0] ?? null }], unset: variables };
   if (others.length >= KEYS_MAX) {
     report.add('bad-environment', place, `\`${named.path}.api_keys_env\` has ${others.length + 1} keys`, {
@@ -253,6 +259,27 @@ function reviewSent(
   if (adapter?.takesKey !== false) return;
   const message = `\`${path}\` has \`${key}\`, but its adapter \`${adapter.name}\` sends no key`;
   report.add('conflicting-keys', at, message, { expected: `an adapter with \`auth\`, or no \`${key}\`` });
+}
+
+/** Reports a token that would go to a host to which its source does not allow it to go. */
+function refuseOtherHost(
+  variable: string,
+  url: string | null,
+  at: SourceSpan,
+  { env, report }: Pick<ProviderContext, 'env' | 'report'>,
+): void {
+  const source = env.sourced?.(variable);
+  if (!source || url === null || mayReceive(source.hosts, url)) return;
+  const { protocol, hostname } = new URL(url);
+  const message = `the token of ${variable} may not be sent to \`${protocol}//${hostname}\``;
+  const { file, hosts } = source;
+  report.add('token-host', at, message, {
+    expected: `an address at one of the hosts that ${file} names: ${listNames(hosts)}`,
+    hint:
+      protocol === 'http:' && mayReceive(hosts, url.replace('http:', 'https:'))
+        ? 'without `https://`, others on the network could read the token. If that is fine, write `http://` before the host in that file'
+        : 'only a person who can edit that file on the server can add hosts',
+  });
 }
 
 /** Reports a key that is too short to be found and masked in texts. */
@@ -332,8 +359,4 @@ function refusePathOfCall(url: string, what: string, place: SourceSpan, report: 
 /** Adds the path of the API to an address that has only a host. */
 function behind(url: string | null, path: string | undefined): string | null {
   return url !== null && path !== undefined && new URL(url).pathname === '/' ? url + path : url;
-}
-
-function isSet(variable: string, scope: ProviderContext): boolean {
-  return (scope.env.get(variable) ?? '').trim() !== '';
 }

@@ -33,6 +33,8 @@ const ERRORS = {
   'bad-environment': 'An environment variable that the policy names holds an unusable value.',
   'forbidden-address':
     'Signalbox sends no requests to this address: it is cloud metadata, link-local, unspecified or multicast.',
+  'token-host':
+    'The key of a provider is a token of a token source, and the credentials file does not name the host of the provider.',
   'plugin-not-loaded': 'A plugin cannot be loaded, or violates its contract.',
   'plugin-failed': 'A plugin does not accept its options.',
   'cel-syntax': 'An expression is not valid CEL.',

@@ -22,7 +22,7 @@ import type { KnownLabels } from '../expressions/misspelt-values.ts';
 import type { Environment, LoadContext, LoadResult, PolicyFile } from '../load.ts';
 import { loadFacts } from '../models/facts.ts';
 import { modelCount } from '../models/wildcards.ts';
-import { keysIn, keyValue, variablesOf } from '../providers/key-pool.ts';
+import { hasKeyIn, keysIn, keyValue, variablesOf } from '../providers/key-pool.ts';
 import type { Diagnostic } from '../report/diagnostics.ts';
 import type { PolicyChange } from './diff.ts';
 import type { ParsedFiles } from './parse-files.ts';
@@ -180,7 +180,7 @@ export function compileCandidate(
     // Secrets in variables that only presets name are registered, too.
     registerSecrets(
       [...(snapshot?.providers.values() ?? [])].flatMap(({ accounts }) =>
-        accounts.map((account) => keyValue(account, tools.env.get)),
+        accounts.map((account) => keyValue(account, tools.env)),
       ),
     );
     registerSecrets(
@@ -191,7 +191,7 @@ export function compileCandidate(
     const variables = [...read].sort();
     const registry = createRegistry([...tools.shipped, ...modulesIn(own).flatMap(({ plugins }) => plugins)]);
     const runtimeOf = (one: PolicySnapshot) =>
-      buildRuntime(one, registry, (name) => tools.env.get(name), tools.health, tools.network, tools.reader);
+      buildRuntime(one, registry, tools.env, tools.health, tools.network, tools.reader);
     const compileWith = (inputs: ServedInputs) =>
       inSlices(compileSteps(parsed.policy, { ...context, ...inputs }), isStale);
     const at = tools.pricedAt?.() ?? null;
@@ -209,7 +209,7 @@ export function compileCandidate(
       changes: parsed.changes.map(withoutValues),
       warnings: diagnostics,
       surroundings: {
-        unset: variables.filter((name) => !tools.env.get(name)?.trim()),
+        unset: variables.filter((name) => !hasKeyIn(tools.env, name)),
         plugins: hashesOf(own),
         ...(served.found && { found: foundText(served.found) }),
         ...(served.prices && { pricedAt: served.prices.at }),
@@ -308,7 +308,12 @@ function recordReads(env: Environment): { env: Environment; read: ReadonlySet<st
     read.add(name);
     return env.get(name);
   };
-  return { env: { get }, read };
+  const sourced = (name: string) => {
+    const source = env.sourced?.(name);
+    if (source) read.add(name);
+    return source;
+  };
+  return { env: { get, sourced }, read };
 }
 
 const modulesIn = (own: PluginModules): PluginModule[] =>

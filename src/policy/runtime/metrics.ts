@@ -3,6 +3,7 @@ import type { Family } from '../../host/telemetry/families.ts';
 import { rounded } from '../../providers/health/metrics.ts';
 import type { Reloader } from './reload.ts';
 import type { Runtime } from './runtime.ts';
+import type { SecretStatus } from './secret-files.ts';
 
 /** The active policy and its reloads. The figures are read when the page of metrics is made. */
 export type PolicyFigures = Pick<Reloader, 'lease' | 'status'>;
@@ -42,9 +43,28 @@ export const policyFamilies = (policy: PolicyFigures, version: string): readonly
     'signalbox_secret_file_unusable',
     '1 while the file of a secret cannot be used; its last value stays in use.',
     'variable',
-    () => policy.status().secrets.map(({ variable, problem }) => [variable, problem === null ? 0 : 1]),
+    () => secretsOf(policy, false).map(({ variable, problem }) => [variable, problem === null ? 0 : 1]),
+  ),
+  gaugeBy(
+    'signalbox_token_source_failing',
+    '1 while the last fetch of a token failed, or the credentials file cannot be used; the last token serves until its end.',
+    'variable',
+    () => secretsOf(policy, true).map(({ variable, problem }) => [variable, problem === null ? 0 : 1]),
+  ),
+  gaugeBy(
+    'signalbox_token_source_expiry_timestamp_seconds',
+    'Unix time at which the token of a token source ends; 0 without a valid token. Absent for tokens without a known end.',
+    'variable',
+    () =>
+      secretsOf(policy, true)
+        .filter(({ isSet, expiresAt }) => !isSet || expiresAt !== null)
+        .map(({ variable, expiresAt }) => [variable, (expiresAt ?? 0) / 1000]),
   ),
 ];
+
+/** The secrets from token sources, or from files. */
+const secretsOf = (policy: PolicyFigures, isSourced: boolean): readonly SecretStatus[] =>
+  policy.status().secrets.filter(({ source }) => (source === 'file') !== isSourced);
 
 /** Metrics about the expected lengths of answers, by the tasks of the active policy. */
 export function taskFamilies(lease: () => Runtime): readonly Family[] {

@@ -19,6 +19,7 @@ import type { UnknownNames } from '../../providers/health/unknown-names.ts';
 import { createDecider, type Decider, type DecisionContext } from '../../routing/decide.ts';
 import { PromptReader } from '../../routing/profile/prompt-reader.ts';
 import { saltOf } from '../../routing/spread-record.ts';
+import type { Environment } from '../define/environment.ts';
 import { keyValue } from '../providers/key-pool.ts';
 import type { Upstream, UpstreamAccount, UpstreamTable } from './upstream.ts';
 
@@ -91,7 +92,7 @@ const NO_READINGS = { clock: () => 0, now: () => 0, random: () => 0, onChange: (
 export function buildRuntime(
   snapshot: PolicySnapshot,
   registry: PluginMaps,
-  secret: (variable: string) => string | undefined,
+  env: Environment,
   health: Health = new Health(NO_READINGS),
   network: UpstreamNetwork = new UpstreamNetwork(),
   reader: PromptReader = new PromptReader(),
@@ -102,13 +103,15 @@ export function buildRuntime(
     if (!plugin) throw new Error(`provider \`${provider.name}\`: there is no adapter \`${provider.adapter}\``);
     const prepare = (): PreparedProvider => plugin.prepare({ ...provider.settings });
     const adapter = naming(`provider \`${provider.name}\``, prepare);
-    const dial = dialOf(provider, secret, network);
+    const dial = dialOf(provider, env, network);
     const targets = provider.accounts.map((one): UpstreamAccount => {
-      const apiKey = keyValue(one, secret);
-      const key = accountId(provider, apiKey);
+      const sourced = one.apiKeyEnv === null ? undefined : env.sourced?.(one.apiKeyEnv);
+      const apiKey = sourced ? null : keyValue(one, env);
+      // The tokens of a source are one account.
+      const key = accountId(provider, sourced ? { source: sourced.variable } : apiKey);
       const account = one.pooled?.account == null ? key : accountId(provider, { account: one.pooled.account });
       const pooled = provider.accounts.length > 1 && one.pooled;
-      return { adapter, dial, apiKey, provider, key, account, ...(pooled && { pooled }) };
+      return { adapter, dial, apiKey, provider, key, account, ...(sourced && { sourced }), ...(pooled && { pooled }) };
     });
     accounts.set(provider.name, targets);
   }
@@ -130,7 +133,7 @@ export function buildRuntime(
     guards: snapshot.guards.map((rule) => ({
       rule,
       prepared: prepareGuard(rule, registry),
-      apiKey: (rule.service?.apiKeyEnv && secret(rule.service.apiKeyEnv)?.trim()) || null,
+      apiKey: (rule.service?.apiKeyEnv && env.get(rule.service.apiKeyEnv)?.trim()) || null,
     })),
     localTime: zonedClock(snapshot.gateway.timeZone),
     readings: health.watch(snapshot, accountOf),
@@ -162,8 +165,10 @@ export function buildRuntime(
  * Returns a hash of the provider's address and key. It stays in memory: what is stored is a hash of it under the secret of the database,
  * so that all servers compute the same text and the database has no plain hash of a key. Keys of an account that the policy names have the hash of the address and that name.
  */
-const accountId = ({ adapter, baseUrl }: Provider, of: string | { readonly account: string } | null): string =>
-  hash('sha256', JSON.stringify([adapter, baseUrl, of]), 'base64url').slice(0, 22);
+const accountId = (
+  { adapter, baseUrl }: Provider,
+  of: string | { readonly account: string } | { readonly source: string } | null,
+): string => hash('sha256', JSON.stringify([adapter, baseUrl, of]), 'base64url').slice(0, 22);
 
 /** Prepares the strategies of a snapshot. Errors of a plugin's `prepare` name the selector. */
 export function prepareDecisionRuntime(snapshot: PolicySnapshot, registry: PluginMaps): DecisionRuntime {
@@ -181,13 +186,11 @@ export function prepareDecisionRuntime(snapshot: PolicySnapshot, registry: Plugi
 }
 
 /** Returns how to connect to a provider; null for an adapter that runs in this process. */
-function dialOf(
-  provider: Provider,
-  variable: (name: string) => string | undefined,
-  network: UpstreamNetwork,
-): Dial | null {
+function dialOf(provider: Provider, env: Environment, network: UpstreamNetwork): Dial | null {
   const { name, baseUrl, allowPrivateNetwork: allowPrivate } = provider;
-  return baseUrl === null ? null : network.dial({ provider: name, baseUrl, allowPrivate }, variable);
+  return baseUrl === null
+    ? null
+    : network.dial({ provider: name, baseUrl, allowPrivate }, (variable) => env.get(variable));
 }
 
 function prepareStrategy(registry: PluginMaps, selector: string, name: string, options: object): PreparedStrategy {

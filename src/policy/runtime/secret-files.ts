@@ -1,22 +1,23 @@
-import { readFileSync, statSync } from 'node:fs';
-import { codeOf, messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { decoded } from './source.ts';
+import { readSecretFile } from '../../host/secret-file.ts';
 
-/** The most bytes of a secret's file. */
-const SECRET_BYTES_MAX = 65_536;
-
-/** The state of a secret whose value is in a file, without the value. */
+/** The state of a secret whose value is in a file or comes from a token source, without the value. */
 export interface SecretStatus {
-  /** The variable whose value the file holds, such as `OPENAI_API_KEY`. */
+  /** The variable that policies name, such as `OPENAI_API_KEY`. */
   readonly variable: string;
-  /** When the value was last read, ms since 1970; null if it never was. */
+  /** `file`, or the kind of the token source. */
+  readonly source: string;
+  /** When the value was last read or fetched, ms since 1970; null if it never was. */
   readonly readAt: number | null;
-  /** The reason why the file cannot be used now; Signalbox then keeps the last value. `problem` is null if the file can be used. */
+  /** Whether there is a value that can be used now. */
+  readonly isSet: boolean;
+  /** When the token ends, ms since 1970; null for a file, without a valid token and if the source does not say. */
+  readonly expiresAt: number | null;
+  /** Why the file cannot be used now, or why the last fetch failed; Signalbox then keeps the last value. Null for no problem. */
   readonly problem: string | null;
 }
 
-interface SecretFile extends SecretStatus {
+interface SecretFile extends Omit<SecretStatus, 'source' | 'isSet' | 'expiresAt'> {
   readonly path: string;
   readonly value: string | undefined;
 }
@@ -78,13 +79,15 @@ export class SecretFiles {
   readonly paths = (): readonly string[] => [...this.#files.values()].map(({ path }) => path);
 
   readonly list = (): readonly SecretStatus[] =>
-    [...this.#files.values()].map(({ variable, readAt, problem }) => ({ variable, readAt, problem }));
+    [...this.#files.values()].map(({ variable, value, readAt, problem }) => ({
+      ...{ variable, source: 'file', readAt, isSet: value !== undefined, expiresAt: null, problem },
+    }));
 
   /** Reads a file again, and keeps the last value if the file cannot be used. */
   #read(before: SecretFile): SecretFile {
     const { now, onUnusable } = this.#options;
     const { variable, path } = before;
-    const found = readSecret(path);
+    const found = readSecretFile(path);
     const after: SecretFile =
       'problem' in found ? { ...before, ...found } : { ...before, ...found, readAt: now(), problem: null };
     this.#files.set(variable, after);
@@ -93,26 +96,3 @@ export class SecretFiles {
     return after;
   }
 }
-
-/** Returns the text of a file without its final line break, or the reason why it cannot be used. */
-function readSecret(path: string): { readonly value: string } | { readonly problem: string } {
-  try {
-    // Reading a pipe might never end, so only regular files are read.
-    const found = statSync(path);
-    if (!found.isFile()) return { problem: 'it is not a file' };
-    if (found.size > SECRET_BYTES_MAX) return { problem: 'it is larger than 64 KiB' };
-    const text = decoded(readFileSync(path));
-    if ('problem' in text) return { problem: 'it is not UTF-8' };
-    const value = text.text.replace(/\r?\n$/, '');
-    return value.trim() === '' ? { problem: 'it is empty' } : { value };
-  } catch (cause) {
-    return { problem: REASONS.get(codeOf(cause)) ?? messageOf(cause) };
-  }
-}
-
-const REASONS: ReadonlyMap<string, string> = new Map([
-  ['ENOENT', 'there is no such file'],
-  ['EACCES', 'permission denied'],
-  ['EPERM', 'permission denied'],
-  ['ELOOP', 'its symbolic links lead in a circle'],
-]);

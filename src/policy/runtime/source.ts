@@ -126,7 +126,7 @@ const strict = new TextDecoder('utf-8', { fatal: true });
 const lenient = new TextDecoder('utf-8');
 
 /** Decodes UTF-8 and removes a byte order mark. */
-export function decoded(bytes: Uint8Array): { text: string } | { problem: 'not-utf-8'; detail: string } {
+function decoded(bytes: Uint8Array): { text: string } | { problem: 'not-utf-8'; detail: string } {
   try {
     return { text: strict.decode(bytes) };
   } catch {

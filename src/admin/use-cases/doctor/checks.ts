@@ -9,6 +9,7 @@ import { checkFigures, checkPolicy } from './policy.ts';
 import { checkPorts } from './ports.ts';
 import { checkProviders } from './providers.ts';
 import { checkServers } from './servers.ts';
+import { checkTokenSources } from './token-sources.ts';
 
 /** All checks, in the order of their findings. The command, the console and the table of the documentation are made from this list. */
 export const CHECKS: readonly Check[] = [
@@ -40,6 +41,13 @@ export const CHECKS: readonly Check[] = [
     examines: `Prices and other figures of the models that can serve were checked in the last ${STALE_AFTER_DAYS} days, as \`as_of\` says.`,
     needs: 'policy',
     run: checkFigures,
+  },
+  {
+    id: 'token_sources',
+    title: 'Token sources',
+    examines: 'Each token source of the credentials file has a valid token, and its last fetch succeeded.',
+    needs: 'server',
+    run: checkTokenSources,
   },
   {
     id: 'provider_clocks',

@@ -1,6 +1,7 @@
 import type { Timers } from '../../../core/time/timers.ts';
 import type { Diagnostic } from '../../../policy/report/diagnostics.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
+import type { SecretStatus } from '../../../policy/runtime/secret-files.ts';
 import type { ReloadAttempt } from '../../../policy/runtime/status.ts';
 import type { Instance } from '../../../store/instance.ts';
 import type { ClusterStatus } from '../cluster.ts';
@@ -62,6 +63,8 @@ export interface ServerFacts {
   readonly options: Pick<ServeOptions, 'host' | 'port' | 'metrics' | 'metricsPort' | 'process' | 'allowsPolicyWrites'>;
   /** The last attempt to reload the policy. */
   readonly lastReload: ReloadAttempt;
+  /** The secrets from files and token sources, without their values. */
+  readonly secrets: readonly SecretStatus[];
   /** The last audit of this server; null if it has made none. */
   readonly lastAudit: AuditResult | null;
 }

@@ -46,10 +46,14 @@ export function judgeOfSent({ judge, inForce }: PolicyDesk, isStale: () => boole
     const lines = named.has(name) ? keysIn(judge.env.get(name)) : [];
     return lines.length === 0 ? undefined : lines.map(() => PLACEHOLDER).join('\n');
   };
+  const sourced = (name: string) => {
+    const source = judge.env.sourced?.(name);
+    return source && { ...source, token: () => null };
+  };
   const loader = knownPlugins(candidate.surroundings.plugins, judge.loader, (isKnown) =>
     isKnown ? 'its code has changed since the server started' : NOT_IN_FORCE,
   );
-  return { ...judge, env: { get }, loader, isStale };
+  return { ...judge, env: { get, sourced }, loader, isStale };
 }
 
 /** Returns the values of all keys that name a variable, in any section. */

@@ -62,6 +62,7 @@ export async function readPolicy(folder: string): Promise<PolicyBundle> {
 /** Makes every variable count as set, so that a check gives the same result on every machine. */
 export const generous = (env: PolicyTools['env']): PolicyTools['env'] => ({
   get: (name) => env.get(name)?.trim() || PLACEHOLDER,
+  sourced: env.sourced,
 });
 
 /**

@@ -120,6 +120,10 @@ const CAUSES: Readonly<Record<string, string>> = {
   request: 'on request',
 };
 
+/** A token source has no problem before its first answer. */
+const stateText = ({ problem, read }: { readonly problem: string | null; readonly read: string | null }): string =>
+  problem ?? (read === null ? 'Not read yet' : 'Read');
+
 const Reload = ({ policy }: Pick<ServerProps, 'policy'>) => (
   <LoadedCard
     id="reload"
@@ -148,16 +152,17 @@ const Reload = ({ policy }: Pick<ServerProps, 'policy'>) => (
         />
         {secrets.length > 0 && (
           <Table
-            label="Secrets that the server reads from files"
+            label="Secrets from files and token sources"
             rows={secrets}
             keyOf={({ variable }) => variable}
             columns={[
               { id: 'variable', head: 'Secret', cell: ({ variable }) => mono(variable) },
+              { id: 'source', head: 'Source', cell: ({ source }) => source },
               {
                 id: 'state',
-                head: 'File',
+                head: 'State',
                 phone: 'second',
-                cell: ({ problem }) => <State tone={problem === null ? 'good' : 'bad'}>{problem ?? 'Read'}</State>,
+                cell: (secret) => <State tone={secret.problem === null ? 'good' : 'bad'}>{stateText(secret)}</State>,
               },
               {
                 id: 'read',
@@ -165,6 +170,13 @@ const Reload = ({ policy }: Pick<ServerProps, 'policy'>) => (
                 isFigure: true,
                 phone: 'fact',
                 cell: ({ read }) => (read === null ? <span class="dim">never</span> : <When at={read} />),
+              },
+              {
+                id: 'expires',
+                head: 'Valid until',
+                isFigure: true,
+                phone: 'fact',
+                cell: ({ expires }) => (expires === null ? <span class="dim">–</span> : <When at={expires} />),
               },
             ]}
           />
