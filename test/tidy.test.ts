@@ -86,6 +86,11 @@ const RULES: readonly Rule[] = [
     to: (path) => path.startsWith('src/payments/'),
   },
   {
+    name: 'only token sources call metadata services, which have the credentials of the machine',
+    from: (path) => !/^src\/(?:host\/credentials\/|policy\/runtime\/token-sources\.ts)/.test(path),
+    to: (path) => path === 'src/host/credentials/metadata.ts',
+  },
+  {
     name: 'only the store imports its implementations',
     from: (path) => !path.startsWith('src/store/'),
     to: isOfStore,
@@ -161,6 +166,7 @@ describe('imports', () => {
     ['src/server/a.ts', '../cli/b.ts'],
     ['src/server/a.ts', '../tools/b.ts'],
     ['src/policy/a.ts', './runtime/b.ts'],
+    ['src/access/a.ts', '../host/credentials/metadata.ts'],
     ['src/http/a.ts', '../../test/b.ts'],
     ['src/gateway/request/a.ts', '../../core/api/b.ts'],
     ['src/gateway/money/a.ts', '../../payments/b.ts'],

@@ -1,4 +1,5 @@
 import type { SourceCall, SourceContext, SourceRequest } from '../../src/host/credentials/source.ts';
+import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { startOwnServer } from './own-server.ts';
 
 /** A request that a token service received. */
@@ -13,7 +14,7 @@ export interface ServiceRequest {
 }
 
 /** The answer to a request: a status with a text, or the JSON of a 200. */
-export type ServiceAnswer = (request: ServiceRequest) => Response | object;
+export type ServiceAnswer = (request: ServiceRequest) => Response | object | Promise<Response | object>;
 
 /**
  * Token services and metadata services on this machine. Every request of a source goes to one local server, which learns the address that
@@ -28,7 +29,7 @@ export function startTokenServices(answers: Readonly<Record<string, ServiceAnswe
     const form = Object.fromEntries(new URLSearchParams(text));
     const received = { method: request.method, url, headers: request.headers, text, form };
     requests.push(received);
-    const answer = answers[url.hostname]?.(received) ?? new Response('unknown host', { status: 404 });
+    const answer = (await answers[url.hostname]?.(received)) ?? new Response('unknown host', { status: 404 });
     return answer instanceof Response ? answer : Response.json(answer);
   });
   const callBy =
@@ -45,6 +46,7 @@ export function startTokenServices(answers: Readonly<Record<string, ServiceAnswe
     /** What a source may use, in an environment with these variables. */
     context: (variables: Readonly<Record<string, string>> = {}, now: () => number = Date.now): SourceContext => ({
       now,
+      timers: processTimers,
       env: (name) => variables[name],
       secret: (name) => variables[name],
       call: callBy(false),

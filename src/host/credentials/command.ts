@@ -36,30 +36,41 @@ export const command = defineSource(
   async ({ run, env = [] }, context) => readOutput(await outputOf(run, env, context)),
 );
 
-async function outputOf(run: readonly string[], names: readonly string[], { env }: SourceContext): Promise<string> {
-  const variables = Object.fromEntries([...USUAL, ...names].map((name) => [name, env(name)]));
-  const child = start(run, variables);
-  const timeout = AbortSignal.timeout(RUN_MS);
+async function outputOf(
+  run: readonly string[],
+  names: readonly string[],
+  { env, timers }: SourceContext,
+): Promise<string> {
+  const child = start(run, Object.fromEntries([...USUAL, ...names].map((name) => [name, env(name)])));
+  const timeout = new AbortController();
+  const timer = timers.after(RUN_MS, () => timeout.abort());
   try {
-    // A descendant of the command may keep its output open after the end of the command.
-    const [out, err] = await beforeAbort(Promise.all([readAtMost(child.stdout), readAtMost(child.stderr)]), timeout);
-    const code = await beforeAbort(child.exited, timeout);
-    if (code !== 0) {
-      const words = shorten(scrub(err));
-      throw new SourceError(`the command ended with ${child.signalCode ?? `code ${code}`}${words && `: ${words}`}`);
-    }
-    return out;
+    const output = Promise.all([readAtMost(child.stdout), readAtMost(child.stderr), child.exited]);
+    const [out, err, code] = await beforeAbort(output, timeout.signal);
+    if (code === 0) return out;
+    const words = shorten(scrub(err));
+    throw new SourceError(`the command ended with ${child.signalCode ?? `code ${code}`}${words && `: ${words}`}`);
   } catch (cause) {
-    if (timeout.aborted) throw new SourceError(`the command took longer than ${RUN_MS / 1_000} s`);
+    endGroup(child.pid);
+    if (timeout.signal.aborted) throw new SourceError(`the command took longer than ${RUN_MS / 1_000} s`);
     throw cause;
   } finally {
-    child.kill('SIGKILL');
+    timer.close();
+  }
+}
+
+/** Ends the command and its descendants, which may live on and keep its output open. */
+function endGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // All of them have ended.
   }
 }
 
 function start(run: readonly string[], env: Record<string, string | undefined>) {
   try {
-    return Bun.spawn([...run], { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+    return Bun.spawn([...run], { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe', detached: true });
   } catch {
     throw new SourceError(`the program ${run[0]} cannot be started`);
   }

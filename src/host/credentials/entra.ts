@@ -64,7 +64,7 @@ export const entra = defineSource(
       example: 'https://login.microsoftonline.us',
     }),
   },
-  (settings, context) => {
+  async (settings, context) => {
     const proof = proofOf(settings, context);
     return proof === null ? fromManagedIdentity(settings, context) : fromTenant(settings, proof, context);
   },

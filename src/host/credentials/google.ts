@@ -31,19 +31,21 @@ export const google = defineSource(
       ),
     ),
   },
-  async ({ credentials_file: stated }, context) => {
-    const path = stated ?? context.env('GOOGLE_APPLICATION_CREDENTIALS');
-    if (!path) return fromMachine(context);
-    const file = objectOf(
-      parseJson(readTokenFile(path, stated === undefined ? 'GOOGLE_APPLICATION_CREDENTIALS' : 'credentials_file')),
-    );
-    if (file.type === 'service_account') return ofServiceAccount(file, context);
-    if (file.type === 'external_account') return ofExternalAccount(file, context);
-    throw new SourceError(
-      'the file with the credentials has no `type` that is supported: `service_account` or `external_account`',
-    );
+  async ({ credentials_file: path }, context) => {
+    const usual = context.env('GOOGLE_APPLICATION_CREDENTIALS');
+    if (path !== undefined) return fromFile(readTokenFile(path, 'credentials_file'), context);
+    return usual ? fromFile(readTokenFile(usual, 'GOOGLE_APPLICATION_CREDENTIALS'), context) : fromMachine(context);
   },
 );
+
+async function fromFile(text: string, context: SourceContext): Promise<Token> {
+  const file = objectOf(parseJson(text));
+  if (file.type === 'service_account') return ofServiceAccount(file, context);
+  if (file.type === 'external_account') return ofExternalAccount(file, context);
+  throw new SourceError(
+    'the file with the credentials has no `type` that is supported: `service_account` or `external_account`',
+  );
+}
 
 const tokenIn = (body: Members, now: number, what: string): Token => ({
   value: textIn(body, 'access_token', what),
@@ -60,7 +62,7 @@ async function fromMachine({ callMetadata, now }: SourceContext): Promise<Token>
 /** Exchanges a token that the service account's key signs, as RFC 7523 defines. */
 async function ofServiceAccount(file: Members, { call, now }: SourceContext): Promise<Token> {
   const what = 'the file of the service account';
-  const [email, key, url] = ['client_email', 'private_key', 'token_uri'].map((name) => textIn(file, name, what));
+  const [email, key, url] = ['client_email', 'private_key', 'token_uri'].map((name) => stated(file, name, what));
   const at = now();
   const assertion = await new SignJWT({ scope: SCOPE })
     .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: textOf(file.private_key_id) })
@@ -79,6 +81,13 @@ async function ofServiceAccount(file: Members, { call, now }: SourceContext): Pr
   return tokenIn(readJson(reply, 'Google'), at, 'Google');
 }
 
+/** Returns a text of a file with credentials. @throws SourceError */
+function stated(file: Members, name: string, what: string): string {
+  const value = textOf(file[name]);
+  if (value === '') throw new SourceError(`${what} has no \`${name}\``);
+  return value;
+}
+
 async function privateKey(pem: string) {
   try {
     return await importPKCS8(pem, 'RS256');
@@ -92,7 +101,7 @@ async function privateKey(pem: string) {
 async function ofExternalAccount(file: Members, context: SourceContext): Promise<Token> {
   const { call, now } = context;
   const what = 'the file of the workload identity federation';
-  const [audience, type, url] = ['audience', 'subject_token_type', 'token_url'].map((name) => textIn(file, name, what));
+  const [audience, type, url] = ['audience', 'subject_token_type', 'token_url'].map((name) => stated(file, name, what));
   const at = now();
   const body = formBody({
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',

@@ -4,6 +4,7 @@ import { closed } from '../../core/define/fields.ts';
 import { isObject, objectOf, parseJson } from '../../core/json/object.ts';
 import type { Members } from '../../core/json/original.ts';
 import { HOST_PATTERN } from '../../core/policy/sourced-key.ts';
+import type { Timers } from '../../core/time/timers.ts';
 
 /** A token of a cloud, with the time at which it ends, ms since 1970; null if the source does not say when. */
 export interface Token {
@@ -37,6 +38,7 @@ export type SourceCall = (request: SourceRequest) => Promise<SourceReply>;
 export interface SourceContext {
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  readonly timers: Timers;
   /** Reads a variable of the process. */
   readonly env: (name: string) => string | undefined;
   /** Reads a variable with a secret, which may be in the file that `NAME_FILE` names. */

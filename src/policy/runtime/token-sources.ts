@@ -157,7 +157,7 @@ export class TokenSources {
     const { variable, hosts, kind } = source;
     const named = { variable, source: kind.name };
     const keeper = new TokenKeeper({
-      fetch: kind.open(source.stated, { now, env, secret, ...calls }),
+      fetch: kind.open(source.stated, { now, timers, env, secret, ...calls }),
       ...{ now, timers, random: Math.random },
       first: known && hosts.every((host) => known.hosts.includes(host)) ? known.keeper.current : null,
       onFailure: (problem, until) =>

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { aws } from '../../../src/host/credentials/aws.ts';
 import { signedHeaders } from '../../../src/host/credentials/sigv4.ts';
+import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 
 /** The credentials, time and results of AWS's test suite for Signature Version 4. */
 const KEYS = {
@@ -71,6 +72,7 @@ for (const [{ region, sessionToken, lifeS }, url] of GENERATED) {
       { region },
       {
         now: () => at,
+        timers: processTimers,
         env: (name) => variables[name],
         secret: (name) => variables[name],
         call: unused,
