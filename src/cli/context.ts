@@ -61,7 +61,22 @@ async function toolsHere({ shipped, now, env: variable, mindPlugins }: CommandHo
     ...{ env: variable, now },
     onUnusable: (name, problem) => tell(`The file named by ${name}_FILE cannot be used: ${problem}.`),
   });
-  return { judge: judgeTools({ shipped: await shipped(), env, now }), secretPaths };
+  const sources = await statedSources(variable('SIGNALBOX_CREDENTIALS') || null, tell);
+  return { judge: judgeTools({ shipped: await shipped(), env, now }, sources), secretPaths };
+}
+
+/** Reads the token sources that a server in this environment would have. Commands fetch no tokens. */
+async function statedSources(path: string | null, tell: CommandContext['tell']) {
+  if (path === null) return undefined;
+  const [{ readYaml }, { firstError }, { readCredentials, statedKeys }] = await Promise.all([
+    import('../policy/yaml/reader.ts'),
+    import('../policy/report/diagnostics.ts'),
+    import('../policy/runtime/credentials-file.ts'),
+  ]);
+  const found = readCredentials(path, readYaml);
+  const fault = firstError(found.problems);
+  if (fault !== undefined) tell(`The credentials file cannot be used: ${fault}.`);
+  return statedKeys(found);
 }
 
 /** The state of the database that a policy must fit. */

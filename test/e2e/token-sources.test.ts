@@ -9,7 +9,14 @@ import { waitFor } from '../support/answers.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { frequentTimers } from '../support/frequent-timers.ts';
 import { testPolicy } from '../support/policies.ts';
-import { type Signalbox, type StartOptions, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
+import { runHere } from '../support/run-here.ts';
+import {
+  type Signalbox,
+  type StartOptions,
+  startSignalbox,
+  temporaryFolder,
+  writePolicy,
+} from '../support/signalbox.ts';
 
 const SEEN_MS = 8_000;
 
@@ -139,6 +146,20 @@ test('a policy whose provider is at another host is refused: in a check, in an e
   await start({ args: ['--credentials', file, '--allow-policy-writes', '--policies-from', 'store'] });
   expect(await send('POST', 'pushes', { files: elsewhere })).toContain(refusal);
   expect((await chat()).status).toBe(200);
+});
+
+test('`policy check` refuses the policy as well, and reports a credentials file that it cannot use', async () => {
+  writeFileSync(file, credentials());
+  const env = { SIGNALBOX_CREDENTIALS: file };
+  await start();
+  const folder = writePolicy(policy('https://elsewhere.example/v1'));
+  const refused = await runHere(['policy', 'check', folder], env);
+  expect([refused.code, refused.out + refused.err]).toEqual([2, expect.stringContaining('token-host')]);
+  const fine = await runHere(['policy', 'check', writePolicy(policy())], env);
+  expect([fine.code, fine.err]).toEqual([0, '']);
+  writeFileSync(file, 'credentials: []\n');
+  const { err } = await runHere(['policy', 'check', folder], env);
+  expect(err).toContain(`The credentials file cannot be used: ${file}:1:14 wrong-type`);
 });
 
 test('an error in the credentials file keeps the sources, and a correction applies without a restart', async () => {

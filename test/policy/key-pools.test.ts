@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { hasBit } from '../../src/core/policy/rules.ts';
-import { loadText, snapshotOf } from './support.ts';
+import { contextOf, load, loadText, snapshotOf } from './support.ts';
 
 const POLICY = `version: 1
 providers:
@@ -29,4 +29,12 @@ test('the keys of a pool divide the weight of their endpoint, and a rule applies
   ]);
   const { allows } = constraints[0]!;
   expect(endpoints.map((_, at) => hasBit(allows!, firstSlot + at))).toEqual([true, false, false, true]);
+});
+
+test('a token source is one key of a pool, also before its first token', () => {
+  const env = { A: 'the-first-key', B: 'never read' };
+  const token = { variable: 'B', hosts: ['http://pool.example'], file: 'c.yaml', token: () => null, problem: () => '' };
+  const variables = { ...contextOf(env).env, sourced: (name: string) => (name === 'B' ? token : undefined) };
+  const { providers } = snapshotOf(load([{ path: 'p.yaml', text: POLICY }], {}, { env: variables }));
+  expect(providers.get('pool')!.accounts.map(({ apiKeyEnv }) => apiKeyEnv)).toEqual(['A', 'B']);
 });

@@ -2,6 +2,7 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { mapOf } from '../../core/define/fields.ts';
 import { VARIABLE_NAME } from '../../core/define/policy-words.ts';
+import type { SourcedKey } from '../../core/policy/sourced-key.ts';
 import { HOSTS, type SourceKind } from '../../host/credentials/source.ts';
 import { SOURCES } from '../../host/credentials/sources.ts';
 import { readSecretFile } from '../../host/secret-file.ts';
@@ -82,4 +83,14 @@ export function readCredentials(path: string, readYaml: YamlReader): Credentials
     return kind && Value.Check(WITH_HOSTS, data) ? [{ variable, kind, hosts: data.hosts, stated: data }] : [];
   });
   return { sources: report.failed ? [] : sources, problems: report.sorted(), file };
+}
+
+/** Returns the keys of the file for checks of a policy. Only a server fetches their tokens. */
+export function statedKeys({ sources, file }: CredentialsFile) {
+  const keys = sources.map(({ variable, hosts }): [string, SourcedKey] => {
+    const problem = () => 'only a running server fetches it';
+    return [variable, { variable, hosts, file: file.path, token: () => null, problem }];
+  });
+  const byVariable = new Map(keys);
+  return { find: (variable: string): SourcedKey | undefined => byVariable.get(variable) };
 }

@@ -2,7 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { RUN_MIN } from '../../../src/core/text/runs.ts';
 import { createLog, type LogFields } from '../../../src/host/telemetry/log.ts';
-import { hasSecret, mask, registerSecrets, scrub, scrubAll } from '../../../src/host/telemetry/secrets.ts';
+import {
+  hasSecret,
+  mask,
+  registerSecrets,
+  registerToken,
+  scrub,
+  scrubAll,
+} from '../../../src/host/telemetry/secrets.ts';
 
 /** Creates a secret like the secrets of providers: random letters and digits. */
 const makeSecret = () => Buffer.from(crypto.getRandomValues(new Uint8Array(30))).toString('base64url');
@@ -180,4 +187,16 @@ describe('the log', () => {
     registerSecrets([late]);
     expect(write()).not.toContain(late.slice(0, RUN_MIN));
   });
+});
+
+test('a token is a secret until it is forgotten, and other secrets stay', () => {
+  const [first, second] = [makeSecret(), makeSecret()];
+  const forget = [registerToken(first), registerToken(second)];
+  expect(scrub(`${first} ${second}`)).toBe('[secret] [secret]');
+  forget[0]!();
+  forget[0]!();
+  expect([hasSecret(first), scrub(first)]).toEqual([false, first]);
+  expect(scrub(`${second} ${SECRETS[0]}`)).toBe('[secret] [secret]');
+  forget[1]!();
+  expect(scrub(`${second} ${SECRETS[0]}`)).toBe(`${second} [secret]`);
 });
