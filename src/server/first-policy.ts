@@ -36,6 +36,7 @@ export async function startPolicy(
   const feed = new EventFeed(now);
   const onChange = (change: HealthChange) => {
     logHealth(log, change);
+    if (change.to === 'misconfigured') sources.refused();
     feed.tell(() => endpointEvent(change, now()));
   };
   const rooms = new CountedRooms(clock);

@@ -7,6 +7,7 @@ import { policySchema, schemaText } from '../../src/policy/json-schema.ts';
 import { AGENT_PAGES } from './agent-names-page.ts';
 import { alertsPage } from './alerts-page.ts';
 import { choicesPage, chosenPage } from './choices-page.ts';
+import { CREDENTIALS_PAGE, credentialsPage } from './credentials-page.ts';
 import { decisionPicture } from './decision-picture.ts';
 import { diagnosticsPage } from './diagnostics-page.ts';
 import { doctorPage } from './doctor-page.ts';
@@ -30,6 +31,7 @@ import { UNITS_PAGE, unitsPage } from './units-page.ts';
 /** Files that are generated from code, completely or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
 const PAGES = {
   'docs/operate/alerts.md': alertsPage,
+  [CREDENTIALS_PAGE]: credentialsPage,
   'docs/operate/doctor.md': doctorPage,
   'docs/operate/errors.md': errorsPage,
   'docs/policies/diagnostics.md': diagnosticsPage,

@@ -95,6 +95,21 @@ test('requests carry the token of a source, also after its renewal, and none fai
   expect(await (await box.get('/admin/policy')).json()).toMatchObject({ last_reload: { cause: 'start' } });
 });
 
+test('a token that its provider refuses is renewed before its end', async () => {
+  writeFileSync(file, credentials());
+  print('a-token-to-revoke-8', 7_200);
+  let skippedMs = 0;
+  await start({ now: () => Date.now() + skippedMs });
+  expect((await chat()).status).toBe(200);
+  upstream.behave(({ headers }) =>
+    headers.get('authorization') === 'Bearer the-token-after-9' ? {} : { fail: 'auth' },
+  );
+  print('the-token-after-9', 7_200);
+  skippedMs = 600_000;
+  await waitFor(async () => (await chat()).status === 200, SEEN_MS);
+  expect(tokensSent().at(-1)).toBe('Bearer the-token-after-9');
+});
+
 test('a server starts without a token, reports the reason, and serves once the source has one', async () => {
   writeFileSync(file, credentials());
   rmSync(output, { force: true });

@@ -10,6 +10,8 @@ const LIFE_MIN_MS = 10_000;
 const LEAD_MIN_MS = 5 * MINUTE_MS;
 /** How long after a fetch a token without a known end is fetched again, ms. */
 const ENDLESS_MS = 5 * MINUTE_MS;
+/** A token of this age is fetched again when a provider refuses it, ms. */
+const REFUSED_AGE_MS = 5 * MINUTE_MS;
 /** The longest time between two fetches, ms. */
 const FETCH_EVERY_MAX_MS = DAY_MS;
 /** The pauses after the first failure and after many, ms. */
@@ -31,7 +33,7 @@ export interface KeeperOptions {
   readonly first: Token | null;
   /** Called when a fetch fails after a success, and again when the last token ends. @param until the end of the last token; null for none */
   readonly onFailure: (problem: string, until: number | null) => void;
-  /** Called when a fetch succeeds after a failure, and at the first success. */
+  /** Called when a fetch succeeds: the first one, one after a failure, and one after a refusal of the provider. */
   readonly onSuccess: () => void;
 }
 
@@ -45,6 +47,8 @@ export class TokenKeeper {
   /** Whether the end of the last token was reported during the present failure. */
   #isEndReported = false;
   #isFetching = false;
+  /** Whether a provider refused the token, which may have been revoked. */
+  #isRefused = false;
   #isClosed = false;
   #timer: Timer | null = null;
   readonly #first = Promise.withResolvers<void>();
@@ -92,6 +96,14 @@ export class TokenKeeper {
     if (!this.#isClosed) this.#timer = this.#options.timers.after(this.#wait(), () => void this.renew());
   }
 
+  /** Renews a token early that a provider has refused, unless it is new. */
+  refused(): void {
+    if (this.#failures > 0 || this.#fetchedAt === null || this.#options.now() - this.#fetchedAt < REFUSED_AGE_MS)
+      return;
+    this.#isRefused = true;
+    void this.renew();
+  }
+
   /** Ends the renewals. The token serves until its end. */
   close(): void {
     this.#isClosed = true;
@@ -113,12 +125,13 @@ export class TokenKeeper {
     // Header values have visible characters of ASCII only.
     if (!/^[\x21-\x7e]+$/.test(value)) throw new SourceError('the token has characters that a header cannot contain');
     this.#register(token);
-    const isNews = this.#problem !== null || this.#fetchedAt === null;
+    const isNews = this.#problem !== null || this.#fetchedAt === null || this.#isRefused;
     this.#current = token;
     this.#fetchedAt = now();
     this.#problem = null;
     this.#failures = 0;
     this.#isEndReported = false;
+    this.#isRefused = false;
     if (isNews) onSuccess();
   }
 

@@ -8,6 +8,7 @@ import { callMetadata } from '../../host/credentials/metadata.ts';
 import type { SourceCall, SourceContext } from '../../host/credentials/source.ts';
 import { outbound } from '../../host/outbound.ts';
 import type { Log } from '../../host/telemetry/log.ts';
+import { registerSecrets } from '../../host/telemetry/secrets.ts';
 import { errorsIn, firstError, formatDiagnostics } from '../report/diagnostics.ts';
 import type { YamlReader } from '../yaml/parse.ts';
 import { type CredentialsFile, readCredentials, type StatedSource } from './credentials-file.ts';
@@ -95,6 +96,11 @@ export class TokenSources {
     return fault === null ? this.#use(found.sources) : [];
   }
 
+  /** Renews tokens early after a provider has refused a key, which may have been a token that was revoked. */
+  refused(): void {
+    for (const { keeper } of this.#sources.values()) keeper.refused();
+  }
+
   /** The files whose changes need a `reread`. */
   readonly paths = (): readonly string[] => (this.#options.path === null ? [] : [this.#options.path]);
 
@@ -153,7 +159,13 @@ export class TokenSources {
    * hosts that may not receive it.
    */
   #open(source: StatedSource, known: OpenSource | undefined): OpenSource {
-    const { env, secret, now, timers, log, path, calls = REAL_CALLS } = this.#options;
+    const { env, now, timers, log, path, calls = REAL_CALLS } = this.#options;
+    const secret = (name: string) => {
+      const value = this.#options.secret(name);
+      // A token service could repeat it in an error.
+      registerSecrets([value]);
+      return value;
+    };
     const { variable, hosts, kind } = source;
     const named = { variable, source: kind.name };
     const keeper = new TokenKeeper({
