@@ -1,4 +1,3 @@
-import { importPKCS8, SignJWT } from 'jose';
 import { optional, text } from '../../core/define/fields.ts';
 import { objectOf, parseJson, textOf } from '../../core/json/object.ts';
 import type { Members } from '../../core/json/original.ts';
@@ -63,6 +62,8 @@ async function fromMachine({ callMetadata, now }: SourceContext): Promise<Token>
 async function ofServiceAccount(file: Members, { call, now }: SourceContext): Promise<Token> {
   const what = 'the file of the service account';
   const [email, key, url] = ['client_email', 'private_key', 'token_uri'].map((name) => stated(file, name, what));
+  // The library is loaded only by servers that need it.
+  const { importPKCS8, SignJWT } = await import('jose');
   const at = now();
   const assertion = await new SignJWT({ scope: SCOPE })
     .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: textOf(file.private_key_id) })
@@ -70,7 +71,7 @@ async function ofServiceAccount(file: Members, { call, now }: SourceContext): Pr
     .setAudience(url!)
     .setIssuedAt(Math.floor(at / 1_000))
     .setExpirationTime(Math.floor(at / 1_000) + 3_600)
-    .sign(await privateKey(key!));
+    .sign(await privateKey(importPKCS8(key!, 'RS256')));
   const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
   const reply = await call({
     url: url!,
@@ -88,9 +89,9 @@ function stated(file: Members, name: string, what: string): string {
   return value;
 }
 
-async function privateKey(pem: string) {
+async function privateKey(reading: Promise<CryptoKey>): Promise<CryptoKey> {
   try {
-    return await importPKCS8(pem, 'RS256');
+    return await reading;
   } catch {
     // The message of the library could quote the key.
     throw new SourceError('the `private_key` in the file of the service account is not a key in PEM form');

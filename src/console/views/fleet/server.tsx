@@ -175,7 +175,6 @@ const Reload = ({ policy }: Pick<ServerProps, 'policy'>) => (
                 id: 'expires',
                 head: 'Valid until',
                 isFigure: true,
-                phone: 'fact',
                 cell: ({ expires }) => (expires === null ? <span class="dim">–</span> : <When at={expires} />),
               },
             ]}
