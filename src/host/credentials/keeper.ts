@@ -18,6 +18,9 @@ const FETCH_EVERY_MAX_MS = DAY_MS;
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = MINUTE_MS;
 
+/** The most earlier tokens of a source that stay registered as secrets. */
+const KNOWN_MAX = 4;
+
 /** How long before a renewal, as a share of its wait, it may begin, so that servers that started together do not renew together. */
 const JITTER = 0.1;
 
@@ -164,9 +167,6 @@ export class TokenKeeper {
     this.#registered = [...kept, { token, forget: registerToken(token.value) }];
   }
 }
-
-/** The most earlier tokens of a source that stay registered. */
-const KNOWN_MAX = 4;
 
 /** Returns the time from a fetch to the next, for a token that is valid for this long, ms. */
 const waitFor = (life: number): number => life - Math.min(Math.max(life * 0.2, LEAD_MIN_MS), life / 2);
