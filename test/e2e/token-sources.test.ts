@@ -26,6 +26,9 @@ const TIMERS: Timers = {
   after: (ms, run) => processTimers.after(ms > 120_000 ? ms / 2_000 : ms, run),
 };
 
+/** A token for each test. Words of other tests' texts must not be pieces of them, because tokens are masked. */
+const TOKENS = Array.from({ length: 10 }, () => crypto.randomUUID());
+
 const upstream = startFakeUpstream();
 const folder = temporaryFolder();
 const [file, output] = [join(folder, 'credentials.yaml'), join(folder, 'output')];
@@ -79,16 +82,16 @@ const source = async () => (await status()).secrets.find(({ variable }) => varia
 
 test('requests carry the token of a source, also after its renewal, and none fails meanwhile', async () => {
   writeFileSync(file, credentials());
-  print('the-first-token-1', 600);
+  print(TOKENS[1]!, 600);
   await start();
   expect((await chat()).status).toBe(200);
-  expect(tokensSent()).toEqual(['Bearer the-first-token-1']);
+  expect(tokensSent()).toEqual([`Bearer ${TOKENS[1]}`]);
   expect(await source()).toMatchObject({ source: 'command', is_set: true, problem: null });
-  print('the-second-token-2', 3_600);
+  print(TOKENS[2]!, 3_600);
   const statuses = new Set<number>();
   await waitFor(async () => {
     statuses.add((await chat()).status);
-    return tokensSent().at(-1) === 'Bearer the-second-token-2';
+    return tokensSent().at(-1) === `Bearer ${TOKENS[2]}`;
   }, SEEN_MS);
   expect([...statuses]).toEqual([200]);
   // The policy is the same, so the renewal is no reload.
@@ -97,17 +100,15 @@ test('requests carry the token of a source, also after its renewal, and none fai
 
 test('a token that its provider refuses is renewed before its end', async () => {
   writeFileSync(file, credentials());
-  print('a-token-to-revoke-8', 7_200);
+  print(TOKENS[8]!, 7_200);
   let skippedMs = 0;
   await start({ now: () => Date.now() + skippedMs });
   expect((await chat()).status).toBe(200);
-  upstream.behave(({ headers }) =>
-    headers.get('authorization') === 'Bearer the-token-after-9' ? {} : { fail: 'auth' },
-  );
-  print('the-token-after-9', 7_200);
+  upstream.behave(({ headers }) => (headers.get('authorization') === `Bearer ${TOKENS[9]}` ? {} : { fail: 'auth' }));
+  print(TOKENS[9]!, 7_200);
   skippedMs = 600_000;
   await waitFor(async () => (await chat()).status === 200, SEEN_MS);
-  expect(tokensSent().at(-1)).toBe('Bearer the-token-after-9');
+  expect(tokensSent().at(-1)).toBe(`Bearer ${TOKENS[9]}`);
 });
 
 test('a server starts without a token, reports the reason, and serves once the source has one', async () => {
@@ -124,24 +125,24 @@ test('a server starts without a token, reports the reason, and serves once the s
   expect(metrics).toContain('signalbox_token_source_failing{variable="CLOUD_TOKEN"} 1');
   const report = Value.Parse(CheckReport, await (await box.post('/admin/doctor', {})).json());
   expect(report.data.find(({ check }) => check === 'token_sources')).toMatchObject({ state: 'problem' });
-  print('a-token-at-last-3', 3_600);
+  print(TOKENS[3]!, 3_600);
   await waitFor(async () => (await chat()).status === 200, SEEN_MS);
-  expect(tokensSent().at(-1)).toBe('Bearer a-token-at-last-3');
+  expect(tokensSent().at(-1)).toBe(`Bearer ${TOKENS[3]}`);
 });
 
 test('a token appears in no log line and in no answer', async () => {
   writeFileSync(file, credentials());
-  print('a-token-that-is-secret-4', 3_600);
+  print(TOKENS[4]!, 3_600);
   await start();
   upstream.behave({ fail: 'auth' });
   const answer = await (await chat()).text();
   const texts = [answer, JSON.stringify(await status()), ...box.lines];
-  expect(texts.filter((text) => text.includes('secret-4'))).toEqual([]);
+  expect(texts.filter((text) => text.includes(TOKENS[4]!.slice(0, 8)))).toEqual([]);
 });
 
 test('a policy whose provider is at another host is refused: in a check, in an edit, and in a push', async () => {
   writeFileSync(file, credentials());
-  print('a-token-for-here-5', 3_600);
+  print(TOKENS[5]!, 3_600);
   const elsewhere = [{ name: 'policy.yaml', text: policy('https://elsewhere.example/v1') }];
   const send = async (method: string, path: string, body: object) => {
     const { revision } = await status();
@@ -179,7 +180,7 @@ test('`policy check` refuses the policy as well, and reports a credentials file 
 
 test('an error in the credentials file keeps the sources, and a correction applies without a restart', async () => {
   writeFileSync(file, credentials());
-  print('a-token-that-stays-6', 3_600);
+  print(TOKENS[6]!, 3_600);
   await start();
   replace(file, credentials('  OTHER: { source: nothing }\n'));
   await waitFor(async () => (await source())?.problem?.includes(`${file}:3:20`) === true, SEEN_MS);
@@ -197,7 +198,7 @@ test('an error in the credentials file keeps the sources, and a correction appli
 
 test('a server does not start with a wrong credentials file, or with a variable that is set and has a source', async () => {
   writeFileSync(file, credentials());
-  print('a-token-never-used-7', 3_600);
+  print(TOKENS[7]!, 3_600);
   await start();
   const startWith = (text: string, env = {}) => {
     writeFileSync(file, text);
