@@ -15,7 +15,7 @@ import { checkOptions, validPartsOf } from '../check/check.ts';
 import { checkExcluded } from '../check/key-rules.ts';
 import { isStated } from '../check/peer-keys.ts';
 import { emptyMap, type NamedItem } from '../check/section-checks.ts';
-import type { Environment } from '../define/environment.ts';
+import { type Environment, PLACEHOLDER } from '../define/environment.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import { listNames } from '../report/nearest.ts';
 import type { Report } from '../report/report.ts';
@@ -82,7 +82,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
   const address = resolveAddress(named, parts, preset, service && usualPath(service), scope);
   const state = { name, place, whenAlone };
   if (!data) return { ...state, provider: null, unset: [] };
-  const keys = compileKeys(named, data, preset, adapter, address.url, scope);
+  const keys = compileKeys(named, data, preset, adapter, address, scope);
   const unset = [...new Set([...keys.unset, ...address.unset])];
   /** Returns the stated value, otherwise the value of the preset, otherwise the default. */
   const stated = <T>(key: string, value: T, ofPreset: T | undefined): T =>
@@ -198,16 +198,16 @@ function compileKeys(
   data: ProviderText,
   preset: ProviderPreset,
   adapter: ReturnType<typeof prepareAdapter>,
-  url: string | null,
+  address: ProviderAddress,
   scope: ProviderContext,
 ): ProviderKeys {
-  if (data.api_keys_env) return compilePool(named, data.api_keys_env, adapter, url, scope);
+  if (data.api_keys_env) return compilePool(named, data.api_keys_env, adapter, address, scope);
   const apiKeyEnv = data.api_key_env ?? preset.apiKeyEnv ?? null;
   if (apiKeyEnv === null) return { accounts: [{ apiKeyEnv }], unset: [] };
   const at = valueAt(named.tree, 'api_key_env')?.place ?? named.place;
   reviewSent('api_key_env', named, at, adapter, scope.report);
   reviewKey(apiKeyEnv, scope.env.get(apiKeyEnv)?.trim(), at, scope.report);
-  refuseOtherHost(apiKeyEnv, url, at, scope);
+  refuseOtherHost(apiKeyEnv, address, at, scope);
   return { accounts: [{ apiKeyEnv }], unset: hasKeyIn(scope.env, apiKeyEnv) ? [] : [apiKeyEnv] };
 }
 
@@ -216,7 +216,7 @@ function compilePool(
   named: NamedItem<ProviderText>,
   keys: NonNullable<ProviderText['api_keys_env']>,
   adapter: ReturnType<typeof prepareAdapter>,
-  url: string | null,
+  address: ProviderAddress,
   { env, report }: ProviderContext,
 ): ProviderKeys {
   const place = placeAt(named.tree, 'api_keys_env');
@@ -236,7 +236,7 @@ function compilePool(
       });
     }
     for (const key of keysIn(env.get(variable))) reviewKey(variable, key, stated, report);
-    refuseOtherHost(variable, url, stated, { env, report });
+    refuseOtherHost(variable, address, stated, { env, report });
   }
   const [first, ...others] = poolOf(keys, env);
   if (!first) return { accounts: [{ apiKeyEnv: variables[0] ?? null }], unset: variables };
@@ -264,14 +264,18 @@ function reviewSent(
 /** Reports a token that would go to a host to which its source does not allow it to go. */
 function refuseOtherHost(
   variable: string,
-  url: string | null,
+  { url, variable: named }: ProviderAddress,
   at: SourceSpan,
   { env, report }: Pick<ProviderContext, 'env' | 'report'>,
 ): void {
   const source = env.sourced?.(variable);
   if (!source || url === null || mayReceive(source.hosts, url)) return;
+  // A check of a policy that a request sends does not read the variable of an address. The server reads it before it serves the policy.
+  if (named !== undefined && env.get(named) === PLACEHOLDER) return;
   const { protocol, hostname } = new URL(url);
-  const message = `the token of ${variable} may not be sent to \`${protocol}//${hostname}\``;
+  // The value of a variable is not shown.
+  const destination = named === undefined ? `\`${protocol}//${hostname}\`` : `the address in ${named}`;
+  const message = `the token of ${variable} may not be sent to ${destination}`;
   const { file, hosts } = source;
   report.add('token-host', at, message, {
     expected: `an address at one of the hosts that ${file} names: ${listNames(hosts)}`,
@@ -295,6 +299,15 @@ function reviewKey(variable: string, key: string | undefined, at: SourceSpan, re
 const currentUrl = (url: string | null, { baseUrl, formerPath }: ProviderPreset): string | null =>
   baseUrl !== undefined && formerPath !== undefined && url === baseUrl + formerPath ? baseUrl : url;
 
+/** The address of a provider. */
+interface ProviderAddress {
+  /** Null if it is wrong, or not known in this environment. */
+  readonly url: string | null;
+  /** The variable that has the address; absent for an address in the policy or of a preset. */
+  readonly variable?: string;
+  readonly unset: readonly string[];
+}
+
 /**
  * Returns the address of a provider. `unset` names the environment variable for the address, if that variable is not set.
  * @param usual the path at which services of this kind have their API; null for none
@@ -305,7 +318,7 @@ function resolveAddress(
   preset: ProviderPreset,
   usual: string | null,
   scope: ProviderContext,
-): { readonly url: string | null; readonly unset: readonly string[] } {
+): ProviderAddress {
   const isStated = data.base_url !== undefined || data.base_url_env !== undefined;
   const { base_url: literal, base_url_env: variable } = isStated
     ? data
@@ -334,7 +347,7 @@ function resolveAddress(
   }
   if (variable === undefined) return { url: null, unset: [] };
   const value = scope.env.get(variable)?.trim();
-  if (!value) return { url: null, unset: [variable] };
+  if (!value) return { url: null, variable, unset: [variable] };
   const url = currentUrl(behind(normalUrl(value), isStated ? undefined : preset.basePath), preset);
   const place = placeAt(tree, 'base_url_env');
   // The message does not show the value of the variable, because it may be a secret in the wrong variable.
@@ -342,7 +355,7 @@ function resolveAddress(
     scope.report.add('bad-environment', place, `the environment variable ${variable} does not hold a URL`, ADDRESS);
   else
     reviewUrl(url, { written: value, isSecret: true }, `the variable ${variable}`, `the address in ${variable}`, place);
-  return { url, unset: [] };
+  return { url, variable, unset: [] };
 }
 
 /** The path of an API call at the end of an address. The adapter appends the path of each call, so the policy must not state it. */

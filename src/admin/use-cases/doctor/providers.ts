@@ -99,6 +99,8 @@ function failureFinding(
 ): Finding {
   const said = failureText(failure);
   const { kind, status } = failure;
+  if (target.sourced?.token() === null)
+    return problem(`${host} was not called: ${said}.`, 'See the finding on token sources.', subject);
   if (kind === 'auth' || status === 401 || status === 403)
     return problem(
       `${host} refuses the key${keyName === null ? '' : ` ${keyName}`}: ${said}.`,
