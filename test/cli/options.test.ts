@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { processArguments } from '../../src/admin/use-cases/serve-options.ts';
 import { everyHelp } from '../../src/cli/all-help.ts';
 import { DATA } from '../../src/cli/command-help.ts';
 import { helpOf } from '../../src/cli/help.ts';
@@ -226,4 +227,16 @@ test('every command has an example, and the usage of the command lists each flag
     expect(() => parse(example.split(' '))).not.toThrow(/The commands of/);
     for (const [flag] of example.matchAll(/--[a-z-]+/g)) expect(usage).toContain(flag);
   }
+});
+
+test('one of several processes gets the options of its parent', () => {
+  const env = { DATABASE_URL: 'postgres://a@localhost/b' };
+  const words = ['serve', '--data', '/a', '--policies', '/b', '--credentials', '/c.yaml', '--policies-from', 'store'];
+  const serve = (more: readonly string[]) => {
+    const command = parse(more, env);
+    return command.name === 'serve' ? command.options : null;
+  };
+  const parent = serve([...words, '--processes', '2', '--metrics', 'off', '--log', 'json', '--allow-policy-writes'])!;
+  const child = serve(processArguments(parent, 1));
+  expect(child).toEqual({ ...parent, processes: null, process: 1, data: expect.stringContaining('/a/') });
 });
