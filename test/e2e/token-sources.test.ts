@@ -1,5 +1,5 @@
 import { afterAll, afterEach, expect, test } from 'bun:test';
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
 import { CheckReport } from '../../src/admin/doctor-report.ts';
@@ -128,6 +128,20 @@ test('a server starts without a token, reports the reason, and serves once the s
   print(TOKENS[3]!, 3_600);
   await waitFor(async () => (await chat()).status === 200, SEEN_MS);
   expect(tokensSent().at(-1)).toBe(`Bearer ${TOKENS[3]}`);
+});
+
+test('doctor reports a credentials file that every user can change', async () => {
+  writeFileSync(file, credentials());
+  print(TOKENS[0]!, 3_600);
+  await start();
+  const finding = async () => {
+    const { data } = Value.Parse(CheckReport, await (await box.post('/admin/doctor', {})).json());
+    return data.find(({ check, subject }) => check === 'permissions' && subject === file);
+  };
+  expect(await finding()).toMatchObject({ state: 'ok' });
+  chmodSync(file, 0o666);
+  expect(await finding()).toMatchObject({ state: 'problem', advice: expect.stringContaining('chmod o-w') });
+  chmodSync(file, 0o644);
 });
 
 test('a token appears in no log line and in no answer', async () => {

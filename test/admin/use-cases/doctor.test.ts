@@ -67,7 +67,15 @@ test('a disk that fills up is a warning and then a problem, and a long log is a 
 
 test('a port that other machines reach is a warning unless the policy names proxies, and so are its metrics', () => {
   const options: ServerFacts['options'] = {
-    ...{ host: '127.0.0.1', port: 8787, metrics: true, metricsPort: 8788, process: null, allowsPolicyWrites: true },
+    ...{
+      host: '127.0.0.1',
+      port: 8787,
+      metrics: true,
+      metricsPort: 8788,
+      process: null,
+      allowsPolicyWrites: true,
+      credentials: null,
+    },
   };
   const states = (more: Partial<ServerFacts['options']>, hasProxy = false) =>
     portFindings({ ...options, ...more }, hasProxy).map(({ state }) => state);

@@ -96,7 +96,7 @@ export const CHECKS: readonly Check[] = [
     id: 'permissions',
     title: 'Permissions',
     examines:
-      'Other users of the machine cannot read the data folder or the files with secrets, or change the policy folder. The server can write all files of the data folder.',
+      'Other users of the machine cannot read the data folder or the files with secrets, or change the policy folder or the credentials file. The server can write all files of the data folder.',
     needs: null,
     run: checkPermissions,
   },

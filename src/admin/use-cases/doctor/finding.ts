@@ -60,7 +60,10 @@ export type LoadedPolicy = Extract<DoctorPolicy, { runtime: Runtime }>;
 /** The facts that only a running server has. */
 export interface ServerFacts {
   readonly instance: Pick<Instance, 'slot' | 'epoch' | 'clockOffsetMs' | 'fenced'>;
-  readonly options: Pick<ServeOptions, 'host' | 'port' | 'metrics' | 'metricsPort' | 'process' | 'allowsPolicyWrites'>;
+  readonly options: Pick<
+    ServeOptions,
+    'host' | 'port' | 'metrics' | 'metricsPort' | 'process' | 'allowsPolicyWrites' | 'credentials'
+  >;
   /** The last attempt to reload the policy. */
   readonly lastReload: ReloadAttempt;
   /** The secrets from files and token sources, without their values. */

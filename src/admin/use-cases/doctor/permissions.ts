@@ -13,13 +13,16 @@ import { namesText } from './providers.ts';
 const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o002;
 const OTHERS_ENTER = 0o001;
+/** The bit with which users cannot replace the files of others in a folder. */
+const STICKY = 0o1000;
 /** Windows has no such modes and owners. */
 const HAS_MODES = process.platform !== 'win32';
 
 const octal = (mode: number): string => `0${(mode & 0o777).toString(8).padStart(3, '0')}`;
 
 export async function checkPermissions(run: DoctorRun): Promise<readonly Finding[]> {
-  const { place, folder, secretPaths, policy } = run;
+  const { place, folder, secretPaths, policy, server } = run;
+  const credentials = server?.options.credentials ?? null;
   if (!HAS_MODES)
     return [
       notChecked(
@@ -42,6 +45,9 @@ export async function checkPermissions(run: DoctorRun): Promise<readonly Finding
         secretFinding(path, isForOthers(path)),
       ]),
     ),
+    ...(credentials === null
+      ? []
+      : readable(credentials, 'Name the file with --credentials.', () => [credentialsFinding(credentials)])),
   ];
 }
 
@@ -115,6 +121,19 @@ function policyFinding(folder: string, writable: readonly string[]): Finding {
     `Every user of this machine can change the policy: ${writable.join(', ')}.`,
     `Run \`chmod -R o-w ${shellWord(folder)}\`.`,
     policyName(folder),
+  );
+}
+
+/** The file names hosts that receive tokens, and programs that the server runs. */
+function credentialsFinding(path: string): Finding {
+  const writable = [path, dirname(resolve(path))].filter(
+    (one) => (statSync(one).mode & (OTHERS_WRITE | STICKY)) === OTHERS_WRITE,
+  );
+  if (writable.length === 0) return fine('Other users cannot change the credentials file.', path);
+  return problem(
+    `Every user of this machine can change the credentials file: ${writable.join(', ')}.`,
+    `Run \`chmod o-w ${writable.map(shellWord).join(' ')}\`.`,
+    path,
   );
 }
 
