@@ -2,11 +2,12 @@ import { budgetsAt, type Caller, type KeyBudgets } from '../core/people/caller.t
 import { DAY_MS } from '../core/time/clock.ts';
 import type { Timer, Timers } from '../core/time/timers.ts';
 import { processTimers } from '../host/telemetry/process-timers.ts';
+import { registerForeignKey } from '../host/telemetry/secrets.ts';
 import type { KeyInfo, KeyName, KeyOwner, KeyRow } from '../store/keys.ts';
 import type { News } from '../store/news.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
-import { bearerOf, hashOf, isKeyId, parseKey } from './key.ts';
+import { bearerOf, canBeForeign, hashOf, isKeyId, parseKey } from './key.ts';
 import {
   type Authentication,
   authenticationBy,
@@ -54,6 +55,17 @@ const LONG_OVER_MS = DAY_MS;
  * secret of an ended key names the key.
  */
 const ENDED_MAX = 1_000;
+/** A presented key: the ID of the key that it may be, '' for no key, and its hash. */
+interface PresentedKey {
+  readonly id: string;
+  readonly hash: Uint8Array;
+  /** Whether the text does not have the form of a Signalbox key, so that patterns do not find it in other texts. */
+  readonly isForeign: boolean;
+}
+
+/** The form of a hash in which maps find it. */
+const hashText = (hash: Uint8Array): string => Buffer.from(hash).toString('latin1');
+
 /** How many IDs are looked up in the store at once. */
 const NAMES_MAX = 500;
 
@@ -72,6 +84,8 @@ export class KeyCopy {
   readonly #below = new Map<string, Set<string>>();
   /** The keys that left the copy most recently, oldest first, without the terms that only requests need. */
   readonly #ended = new Map<string, KeyEntry>();
+  /** The IDs of the imported keys of `#entries`, `#waiting` and `#ended`, by the hash with which they were imported. */
+  readonly #imported = new Map<string, string>();
   /** New keys whose budgets, or the budgets of the keys above them, are not active yet. */
   readonly #waiting = new Map<string, KeyEntry>();
   /** The budgets of unrevoked keys that have budgets. */
@@ -116,9 +130,23 @@ export class KeyCopy {
   readonly authenticate = (header: string | null): Authentication => {
     if (!header) return DENIED.missing;
     const key = bearerOf(header);
-    const parts = key === null ? null : parseKey(key);
-    if (key === null || !parts) return DENIED.malformed;
-    return this.authenticateBy(parts.id, hashOf(key));
+    const presented = key === null ? null : this.find(key);
+    if (key === null || !presented) return DENIED.malformed;
+    const found = this.authenticateBy(presented.id, presented.hash);
+    if (presented.isForeign && (found.caller ?? found.known)) registerForeignKey(key);
+    return found;
+  };
+
+  /**
+   * Finds the key that a text may be: by its ID, or, for a text of another form, by its hash. Returns null for a text that can be no key.
+   * An unknown text takes as long as a wrong secret.
+   */
+  readonly find = (text: string): PresentedKey | null => {
+    const parts = parseKey(text);
+    if (parts) return { id: parts.id, hash: hashOf(text), isForeign: false };
+    if (this.#imported.size === 0 || !canBeForeign(text)) return null;
+    const hash = hashOf(text);
+    return { id: this.#imported.get(hashText(hash)) ?? '', hash, isForeign: true };
   };
 
   /** Checks the hash of a key that was presented earlier. Apart from that, this function works like `authenticate`. */
@@ -217,9 +245,9 @@ export class KeyCopy {
   /** Finds the entry of the key in the credentials, whether it is valid or not, and the hash of the presented key; null for none. */
   protected presented(credentials: string | null): { readonly entry: KeyEntry; readonly hash: Uint8Array } | null {
     const key = credentials === null ? null : bearerOf(credentials);
-    const parts = key === null ? null : parseKey(key);
-    const entry = parts ? this.#entries.get(parts.id) : undefined;
-    return key !== null && entry ? { entry, hash: hashOf(key) } : null;
+    const presented = key === null ? null : this.find(key);
+    const entry = presented ? this.#entries.get(presented.id) : undefined;
+    return presented && entry ? { entry, hash: presented.hash } : null;
   }
 
   /** Returns the keys that a key has created, in the order in which this instance read them. */
@@ -351,7 +379,11 @@ export class KeyCopy {
     // If the parent was never in memory, the line of the child key is unknown.
     if (parent !== null && !entry.authentication.caller.line) return;
     this.#ended.set(id, endedEntry(entry));
-    if (this.#ended.size > ENDED_MAX) this.#ended.delete(this.#ended.keys().next().value!);
+    if (this.#ended.size <= ENDED_MAX) return;
+    const [first] = this.#ended.values();
+    if (!first) return;
+    this.#ended.delete(first.info.id);
+    if (first.importedHash) this.#imported.delete(hashText(first.importedHash));
   }
 
   /** Updates the copy with a changed key. A new key with budgets must wait for its budgets. */
@@ -370,6 +402,7 @@ export class KeyCopy {
     if (!mustWait) this.#entries.set(id, entry);
     // An admission that is already running does not know this key.
     if (mustWait) this.#mustCount = true;
+    if (entry.importedHash) this.#imported.set(hashText(entry.importedHash), id);
     if (parent !== null) this.#below.getOrInsertComputed(parent, () => new Set()).add(id);
     this.#bringInLine(entry);
   }

@@ -24,7 +24,7 @@ type Denial = Reading & {
   readonly known?: Caller;
 };
 
-export interface KeyEntry extends Pick<StoredKey, 'parentHash'> {
+export interface KeyEntry extends Pick<StoredKey, 'parentHash' | 'importedHash'> {
   readonly info: StoredKey['info'];
   /** The effective terms: the key's own terms, limited by the keys above it. For a key without a parent, `info` itself. */
   inForce: StoredKey['info'];
@@ -61,7 +61,7 @@ const NO_HASH = new Uint8Array(32);
  */
 export function keyEntryOf({ key, lastUsedAt }: KeyRow, before: KeyEntry | undefined, holders: HolderGrants): KeyEntry {
   const usedAt = lastUsedAt ?? 0;
-  const { info, hash, previousHash, parentHash } = key;
+  const { info, hash, previousHash, parentHash, importedHash } = key;
   // A child key has no effective terms until `bringInLine` computes them.
   const inForce = info.parent === null ? info : (before?.inForce ?? inForceAlone(info));
   return {
@@ -69,6 +69,7 @@ export function keyEntryOf({ key, lastUsedAt }: KeyRow, before: KeyEntry | undef
     inForce,
     hash,
     parentHash,
+    importedHash,
     previousHash: previousHash ?? NO_HASH,
     previousUntil: info.overlapEndsAt ?? 0,
     authentication:

@@ -16,7 +16,7 @@ export const SECRET_BYTES = 32;
 /** 22 base64url characters can contain 128 random bits. */
 const SECRET_LENGTH_MIN = 22;
 /** Longer than any key. Longer texts are not hashed, so that they cost nothing. */
-const KEY_LENGTH_MAX = 256;
+export const KEY_LENGTH_MAX = 256;
 
 const PREFIX = 'sb_live_';
 /** The secret may contain `_`, the ID may not. The first `_` after the prefix separates them. */
@@ -45,6 +45,15 @@ export function parseKey(text: string): KeyParts | null {
   const end = text.indexOf('_', PREFIX.length);
   return { id: text.slice(PREFIX.length, end), secret: text.slice(end + 1) };
 }
+
+/** A key of another gateway. Headers and queries can contain only these characters. */
+const FOREIGN_FORM = new RegExp(String.raw`^[\x21-\x7e]{1,${KEY_LENGTH_MAX}}$`);
+
+/** Whether a text can be a key of another gateway, which is found by its hash. */
+export const canBeForeign = (text: string): boolean => FOREIGN_FORM.test(text);
+
+/** Returns the secret part of a key: all of it, if it does not have the form of a Signalbox key. */
+export const secretOf = (key: string): string => parseKey(key)?.secret ?? key;
 
 /** Whether the secret is long enough for 128 random bits. */
 export function isStrong(parts: KeyParts): boolean {

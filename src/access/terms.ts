@@ -5,6 +5,7 @@ import type { HolderTerms } from '../core/people/people.ts';
 import { snakeCase } from '../core/text/text.ts';
 import { DAY_MS, iso } from '../core/time/clock.ts';
 import { isTimeZone } from '../core/time/zoned-time.ts';
+import { hasForeignKey } from '../host/telemetry/secrets.ts';
 import { KEY_TERMS, type KeyTerms, NO_KEY_TERMS, type UserKeyCounts } from '../store/keys.ts';
 
 /** The terms that the creator of a key states. All terms that the creator does not state come from `NO_KEY_TERMS`. */
@@ -172,7 +173,8 @@ const KEY = /sb_live_[0-9a-z]{1,32}_[\w-]/;
 /** Checks a text that will be stored and shown: it must contain no API key and no control characters. Throws KeyTermsError. */
 export function checkText(param: string, text: string): void {
   atMost(param, param, text.length, TEXT_MAX, 'characters');
-  if (KEY.test(text)) refuse(param, `\`${param}\` is stored and shown, so it must not contain an API key.`);
+  if (KEY.test(text) || hasForeignKey(text))
+    refuse(param, `\`${param}\` is stored and shown, so it must not contain an API key.`);
   if (!ONE_LINE.test(text)) refuse(param, `\`${param}\` must be one line, without control characters.`);
 }
 

@@ -146,6 +146,7 @@ function servicesOf(
     repeats: new Repeats(gateway.answers, gateway.turns, () => gateway.lease().snapshot.gateway.answersBytesMax),
     repeatChecks: new Map(),
     answerSecretOf: (id) => tokens.answerSecretOf(id),
+    keyIdOf: (text) => keys.find(text)?.id,
     contextOf,
     addressOf,
     readmit: (request, context) => readmit(request, rules(), edge.server(), context),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { HTTPHeaders } from 'elysia';
 import type { Claim, ClaimRefusal, Idempotency } from '../access/idempotency/idempotency.ts';
 import { NameTaken } from '../access/idempotency/run.ts';
-import { bearerOf, parseKey } from '../access/key.ts';
+import { bearerOf, secretOf } from '../access/key.ts';
 import { orNothingDone } from '../admin/kit/refusals.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
@@ -138,7 +138,7 @@ async function keptAnswer(response: Response, run: OpenRun, ofRequest: HTTPHeade
  */
 function proofIn(headers: Headers): string {
   const bearer = bearerOf(credentialsIn(headers) ?? '');
-  const proof = bearer === null ? cookieIn(headers, LOGIN_COOKIE) : (parseKey(bearer)?.secret ?? bearer);
+  const proof = bearer === null ? cookieIn(headers, LOGIN_COOKIE) : secretOf(bearer);
   if (proof === null) throw new Error('A change was admitted without a key, a token or a login.');
   return proof;
 }

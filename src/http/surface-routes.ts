@@ -165,7 +165,7 @@ class FundedCall implements FundedRequest {
   }
 
   secretOf(): string | null {
-    return callerSecretOf(this.context.caller, this.#call.request, this.#services.answerSecretOf);
+    return callerSecretOf(this.context.caller, this.#call.request, this.#services);
   }
 }
 

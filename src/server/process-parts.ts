@@ -1,4 +1,4 @@
-import { parseKey } from '../access/key.ts';
+import { secretOf } from '../access/key.ts';
 import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import { registerSecrets } from '../host/telemetry/secrets.ts';
@@ -56,6 +56,6 @@ async function openSources(
 function apiKeyOf(secrets: SecretFiles): string | null {
   const key = secrets.fixed('SIGNALBOX_API_KEY');
   // Only the secret part of the API key is masked in logs. The key's ID is not secret: lists and logs show it.
-  registerSecrets([key && (parseKey(key)?.secret ?? key)]);
+  registerSecrets([key && secretOf(key)]);
   return key;
 }

@@ -72,6 +72,8 @@ export interface StoredKey {
   readonly previousHash: Uint8Array | null;
   /** Hash of the parent key's secret at the time when it created this key; null without a parent. */
   readonly parentHash: Uint8Array | null;
+  /** Hash of the text with which the key was imported, which stays after a rotation; null if Signalbox created the key. */
+  readonly importedHash: Uint8Array | null;
 }
 
 export interface KeyRow {
@@ -96,6 +98,8 @@ export interface KeyOrigin {
    * first key of its line. If the first key has no user, the child key counts for the creator of the first key.
    */
   readonly maker?: string | null;
+  /** Whether the key has another form than the keys of Signalbox, so that it is found by its hash; absent for false. */
+  readonly isImported?: boolean;
 }
 
 /** The numbers of a user's keys, without child keys. */
@@ -131,6 +135,8 @@ export interface KeyTable {
   all(): Promise<KeyRow[]>;
   /** Returns the key with an ID; null if no key has the ID. */
   find(id: string): Promise<KeyRow | null>;
+  /** Returns the keys that have, or were imported with, one of the hashes, in any order. The result includes revoked keys. */
+  withHashes(hashes: readonly Uint8Array[]): Promise<KeyRow[]>;
   /** Returns the keys of a holder, given by its address, oldest first. */
   ofHolder(holder: string): Promise<KeyRow[]>;
   /** Returns a page of the keys, oldest first. */
@@ -154,7 +160,7 @@ export interface KeyTable {
    */
   ended(limit: number, endedBefore: number): Promise<KeyRow[]>;
   /**
-   * Adds a key. A child key gets the team and the user that the first key of its line has at the time of the commit.
+   * Adds a key. Two keys cannot be imported with the same hash. A child key gets the team and the user that the first key of its line has at the time of the commit.
    * @param hash SHA-256 of the whole key
    */
   insert(info: KeyInfo, hash: Uint8Array, origin?: KeyOrigin): Write;

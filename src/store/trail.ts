@@ -218,6 +218,8 @@ export interface TrailLink extends TrailHead {
  */
 export interface TrailTable {
   add(event: SubjectEvent): Write;
+  /** Adds many entries, in their order, with few statements. */
+  addAll(events: readonly SubjectEvent[]): Write;
   /** Adds an entry. The commit fails if the key is revoked, or has expired at `validAt` (ms since 1970). */
   addIfValid(event: KeyEvent, validAt: number): Write;
   /** Adds an entry. The commit fails if the key is revoked or does not satisfy the condition. */

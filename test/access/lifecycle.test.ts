@@ -186,6 +186,7 @@ const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   authenticate: (header) => keys.authenticate(header),
   actAs: (id) => keys.actAs(id),
   authenticateBy: (id, hash) => keys.authenticateBy(id, hash),
+  find: (text) => keys.find(text),
   lives: (id, hash) => keys.lives(id, hash),
   create: (grant, by, more) => keys.create(grant, by, more),
   idsOf: (of) => keys.idsOf(of),

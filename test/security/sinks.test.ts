@@ -23,6 +23,7 @@ describe('the store', () => {
         'keys.id',
         'keys.name',
         'keys.hash',
+        'keys.imported_hash',
         'keys.scopes',
         'keys.labels',
         'keys.models',

@@ -26,6 +26,7 @@ async function statements(): Promise<readonly Statement[]> {
   const trail = sqlTrail(db);
   await keys.changedAfter(5);
   await keys.find('k');
+  await keys.withHashes([HASH]);
   await keys.ofHolder('0xa');
   for (const member of ['team', 'user', 'parent'] as const)
     for (const isUnrevoked of [false, true])

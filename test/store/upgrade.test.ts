@@ -1,16 +1,27 @@
 import { Database } from 'bun:sqlite';
-import { test } from 'bun:test';
-import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
+import { expect, test } from 'bun:test';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 import { BASELINE } from '../../src/store/sqlite/statement.ts';
-import { expectUpgraded, FIRST_ID, FORMER_ENTRIES, FORMER_PRICES } from './suites/former-journal.ts';
+import { expectUpgraded, FIRST_ID, FORMER_ENTRIES, FORMER_KEY, FORMER_PRICES } from './suites/former-journal.ts';
 import { tempFolder } from './support.ts';
 
 /** The tables of the first version. */
 const FORMER_TABLES = ALL_TABLES.map((one) =>
-  one === ledgerMigrations ? { ...one, versions: { [BASELINE]: one.versions[BASELINE]! } } : one,
+  Object.keys(one.versions).length === 1 ? one : { ...one, versions: { [BASELINE]: one.versions[BASELINE]! } },
 );
+
+test('the keys of a database of the first version stay, and are no imported keys', async () => {
+  using folder = tempFolder();
+  await (await openSqlite(folder.file, FORMER_TABLES)).close();
+  {
+    using db = new Database(folder.file);
+    db.run(FORMER_KEY, [new Uint8Array(32).fill(7)]);
+  }
+  const store = await openSqlite(folder.file, ALL_TABLES);
+  expect((await store.keys.find('k'))?.key).toMatchObject({ importedHash: null, hash: new Uint8Array(32).fill(7) });
+  await store.close();
+});
 
 test('a database of the first version is upgraded, and its charges keep their figures, each with the rate of its price', async () => {
   using folder = tempFolder();

@@ -8,7 +8,6 @@ import type { Login } from '../../store/logins.ts';
 import type { User } from '../../store/people.ts';
 import { type Actor, SERVER } from '../../store/trail.ts';
 import { checkAge } from '../../store/unwritten.ts';
-import { hashOf, parseKey } from '../key.ts';
 import type { Authentication } from '../key-entry.ts';
 import type { Keys } from '../keys.ts';
 import type { LoginDraft, Logins } from '../logins.ts';
@@ -41,7 +40,7 @@ export interface SignInOptions {
   /** Reads an environment variable. `NAME_FILE` may replace `NAME`. */
   env(name: string): string | undefined;
   readonly logins: Logins;
-  readonly keys: Pick<Keys, 'authenticate' | 'authenticateBy'>;
+  readonly keys: Pick<Keys, 'authenticate' | 'authenticateBy' | 'find'>;
   readonly people: Pick<People, 'user' | 'userOf' | 'teamNamed' | 'putUser' | 'ageMs'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -142,9 +141,10 @@ export class SignIn {
    * @returns the value of the login's cookie; null for any other text
    */
   async byKey(text: string, browser: SignInBrowser): Promise<string | null> {
-    const parts = parseKey(text);
-    if (!parts || !this.#callerBy(this.#options.keys.authenticate(`Bearer ${text}`))) return null;
-    const holder = { user: null, key: parts.id, keyHash: hashOf(text), refreshToken: null };
+    const { keys } = this.#options;
+    const found = keys.find(text);
+    if (!found || !this.#callerBy(keys.authenticate(`Bearer ${text}`))) return null;
+    const holder = { user: null, key: found.id, keyHash: found.hash, refreshToken: null };
     return (await this.#begin(holder, browser)).value;
   }
 

@@ -83,18 +83,81 @@ export const registerSecrets = (values: Iterable<string | null | undefined>): vo
 /** Registers a token until the returned function is called, after the end of the token. */
 export const registerToken = (value: string): (() => void) => registry.addToken(value);
 
+/** The first characters by which registered keys are found. A key with fewer characters is not masked, because words may equal it. */
+const BEGINNING = 8;
+/** A key begins after any character that is not one of these. */
+const WORD_CHARACTER = /[\w-]/;
+
+/**
+ * The keys of other gateways that this process has seen. They may have any form, so only their own text finds them. Unlike secrets of the
+ * environment there can be thousands of keys, so a search takes the same time for any number of them.
+ */
+class ForeignKeys {
+  /** The forms of the keys. */
+  readonly #forms = new Set<string>();
+  /** The forms by their first characters, the longest first. */
+  readonly #byBeginning = new Map<string, string[]>();
+
+  add(key: string): void {
+    if (this.#forms.has(key) || key.length < BEGINNING) return;
+    for (const form of formsOf(key)) {
+      this.#forms.add(form);
+      const all = this.#byBeginning.getOrInsertComputed(form.slice(0, BEGINNING), () => []);
+      all.push(form);
+      all.sort((one, other) => other.length - one.length);
+    }
+  }
+
+  /** Replaces the keys in a text. A key that begins within a word is replaced only if a pattern of `SECRET_SHAPES` matches it. */
+  replaced(text: string, replacement: (key: string) => string): string {
+    if (this.#forms.size === 0) return text;
+    let out = '';
+    let kept = 0;
+    for (let at = 0; at + BEGINNING <= text.length; at++) {
+      const key = this.#at(text, at);
+      if (key === undefined) continue;
+      out += text.slice(kept, at) + replacement(key);
+      kept = at + key.length;
+      at = kept - 1;
+    }
+    return kept === 0 ? text : out + text.slice(kept);
+  }
+
+  /** Whether a text contains a key. */
+  isIn(text: string): boolean {
+    if (this.#forms.size === 0) return false;
+    for (let at = 0; at + BEGINNING <= text.length; at++) if (this.#at(text, at) !== undefined) return true;
+    return false;
+  }
+
+  #at(text: string, at: number): string | undefined {
+    if (at > 0 && WORD_CHARACTER.test(text[at - 1]!)) return undefined;
+    return this.#byBeginning.get(text.slice(at, at + BEGINNING))?.find((key) => text.startsWith(key, at));
+  }
+}
+
+/** State: foreign keys. */
+const foreignKeys = new ForeignKeys();
+
+/** Registers a key of another gateway that a caller presented, and that this server knows. */
+export const registerForeignKey = (key: string): void => foreignKeys.add(key);
+
+/** Whether a text contains a registered key of another gateway. */
+export const hasForeignKey = (text: string): boolean => foreignKeys.isIn(text);
+
 /** Returns the forms of a secret in texts: plain, in JSON, in a URL. */
 const formsOf = (secret: string): Set<string> =>
   new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed())]);
 
 /** Whether a text contains a registered secret or a text that looks like a credential. `hasSecret` runs for every log line. */
 export function hasSecret(text: string): boolean {
-  return SECRET_PATTERN.test(text) || (registry.beginnings?.test(text) ?? false);
+  return SECRET_PATTERN.test(text) || (registry.beginnings?.test(text) ?? false) || foreignKeys.isIn(text);
 }
 
 /** Replaces registered secrets, pieces of at least 8 characters of such secrets, and everything that looks like a credential. */
 export function scrub(text: string): string {
-  return replaceRuns(text, registry.pieces, () => SECRET).replace(ALL_SECRETS, SECRET);
+  const own = foreignKeys.replaced(text, () => SECRET);
+  return replaceRuns(own, registry.pieces, () => SECRET).replace(ALL_SECRETS, SECRET);
 }
 
 /**
@@ -107,7 +170,7 @@ export const scrubName = (text: string): string => scrub(text).replace(GLUED_SEC
 export function mask(text: string): string {
   if (!hasSecret(text)) return text;
   const stars = (found: string) => '*'.repeat(found.length);
-  return replaceRuns(text, registry.pieces, stars).replace(ALL_SECRETS, stars);
+  return replaceRuns(foreignKeys.replaced(text, stars), registry.pieces, stars).replace(ALL_SECRETS, stars);
 }
 
 /** Removes secrets from all texts and member names of a JSON value. */

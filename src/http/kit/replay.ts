@@ -3,7 +3,7 @@ import type { HTTPHeaders } from 'elysia';
 import type { ClaimRefusal, KeptRepeat, KeyedRequest } from '../../access/idempotency/idempotency.ts';
 import type { IdempotentRun } from '../../access/idempotency/run.ts';
 import type { WaitLimits } from '../../access/idempotency/waits.ts';
-import { bearerOf, parseKey } from '../../access/key.ts';
+import { bearerOf, secretOf } from '../../access/key.ts';
 import { ERRORS, refuse, SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import { toCredits } from '../../core/money/credits.ts';
@@ -88,21 +88,21 @@ export function checkName(named: string): void {
 /** The secret of the API key in the headers. */
 function secretIn(headers: Headers): string {
   const key = keyIn(headers);
-  if (!key) throw new Error('A request was admitted without an API key.');
-  return key.secret;
+  if (key === null) throw new Error('A request was admitted without an API key.');
+  return secretOf(key);
 }
 
-const keyIn = (headers: Headers) => parseKey(bearerOf(credentialsIn(headers) ?? '') ?? '');
+const keyIn = (headers: Headers): string | null => bearerOf(credentialsIn(headers) ?? '');
 
 /** Returns the secret with which answers of a caller are sealed; null if its request was sent without it. */
 export function callerSecretOf(
   caller: Caller | null,
   { headers }: Request,
-  answerSecretOf: RouteServices['answerSecretOf'],
+  { answerSecretOf, keyIdOf }: Pick<RouteServices, 'answerSecretOf' | 'keyIdOf'>,
 ): string | null {
   if (caller && isSubject(caller.keyId)) return answerSecretOf(caller.keyId);
   const key = keyIn(headers);
-  return key && key.id === caller?.keyId ? key.secret : null;
+  return key !== null && keyIdOf(key) === caller?.keyId ? secretOf(key) : null;
 }
 
 /**

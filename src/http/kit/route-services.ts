@@ -69,6 +69,8 @@ export interface RouteServices {
   readonly repeatChecks: Map<string, (request: Request, body: unknown) => Promise<void>>;
   /** Returns the secret with which stored answers of a token's subject are encrypted, by the subject's ID. */
   readonly answerSecretOf: Tokens['answerSecretOf'];
+  /** Returns the ID of the key that a text may be, without a check of its secret; undefined for none. */
+  keyIdOf(text: string): string | undefined;
   /** Returns the caller of a request on a route that needs a key. */
   callerOf(request: Request): Caller;
   contextOf(request: Request): RequestContext;

@@ -29,7 +29,7 @@ const ofLine = (column: string): string =>
       FROM (SELECT 1 AS one) AS new LEFT JOIN keys AS first ON first.id = (${FIRST}))`;
 const INSERT =
   sql(`INSERT INTO keys (id, hash, ${plainTerms((column) => column)}, scopes, labels, models, not_models, limits, budgets, wallets,
-    wallet, created_at, parent, parent_hash, team, "user", maker, root) VALUES (?, ?, ${plainTerms(() => '?')}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+    wallet, created_at, imported_hash, parent, parent_hash, team, "user", maker, root) VALUES (?, ?, ${plainTerms(() => '?')}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
       ${ofLine('team')}, ${ofLine('"user"')},
       coalesce(?, (SELECT coalesce(first."user", first.maker) FROM keys AS first WHERE first.id = (${FIRST}))),
       (${FIRST}))`);
@@ -52,9 +52,17 @@ const PUT_USES = sql(
 
 const COLUMNS = `id, hash, ${plainTerms((column, term) => `${column} AS ${term}`)}, scopes, labels, models, not_models AS notModels, limits, budgets,
     wallets AS holders, wallet AS holder, created_at AS createdAt, revoked_at AS revokedAt, last_used AS lastUsedAt, rotated_at AS rotatedAt, previous_hash AS previousHash,
-    previous_until AS overlapEndsAt, suspended_at AS suspendedAt, parent, team, "user", parent_hash AS parentHash, changed AS version`;
+    previous_until AS overlapEndsAt, suspended_at AS suspendedAt, parent, team, "user", parent_hash AS parentHash, imported_hash AS importedHash, changed AS version`;
 const SELECT_ALL = sql(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, id`);
 const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM keys WHERE id = ?`);
+const SELECT_WITH_HASHES = sql(
+  `SELECT ${COLUMNS} FROM keys WHERE hash IN (SELECT unhex(value) FROM json_each(?1))
+      OR imported_hash IN (SELECT unhex(value) FROM json_each(?1))`,
+  {
+    inPostgres: `SELECT ${COLUMNS} FROM keys WHERE hash IN (SELECT decode(value, 'hex') FROM json_array_elements_text(?1::json))
+      OR imported_hash IN (SELECT decode(value, 'hex') FROM json_array_elements_text(?1::json))`,
+  },
+);
 const SELECT_OF_WALLET = sql(`SELECT ${COLUMNS} FROM keys WHERE wallet = ? ORDER BY created_at, id`);
 /** Without the lists of models of a revoked key, which can be long: copies in memory drop them. */
 const COLUMNS_OF_CHANGE = COLUMNS.replace(
@@ -119,7 +127,7 @@ type SqlKeyName = Omit<KeyName, 'labels'> & Readonly<Record<'labels', string>>;
 
 /** A row of a key that the database returns. Lists are JSON. */
 type SqlKeyRow = Omit<KeyInfo, (typeof JSON_TERMS)[number]> &
-  Pick<StoredKey, 'hash' | 'previousHash' | 'parentHash'> &
+  Pick<StoredKey, 'hash' | 'previousHash' | 'parentHash' | 'importedHash'> &
   Pick<KeyRow, 'version'> &
   Readonly<Record<'scopes' | 'labels' | 'budgets', string>> &
   Readonly<Record<'models' | 'notModels' | 'limits' | 'holders', string | null>>;
@@ -129,6 +137,10 @@ export function sqlKeys(db: SqlReader): KeyTable {
   return {
     all: async () => (await db.query<SqlKeyRow>(SELECT_ALL)).map(rowOf),
     find: async (id) => (await db.query<SqlKeyRow>(SELECT_ONE, [id])).map(rowOf)[0] ?? null,
+    async withHashes(hashes) {
+      const texts = JSON.stringify(hashes.map((hash) => Buffer.from(hash).toString('hex')));
+      return (await db.query<SqlKeyRow>(SELECT_WITH_HASHES, [texts])).map(rowOf);
+    },
     ofHolder: async (holder) => (await db.query<SqlKeyRow>(SELECT_OF_WALLET, [holder])).map(rowOf),
     async page({ after, limit, of, isUnrevoked }) {
       const page = pages[of?.member ?? 'all']!;
@@ -177,10 +189,12 @@ function textsOf({ scopes, labels, models, notModels, limits, budgets, holders }
   return values.map((value) => value && JSON.stringify(value));
 }
 
-function insertKey(key: KeyInfo, hash: Uint8Array, { parentHash = null, maker = null }: KeyOrigin = {}): SqlWrite {
+function insertKey(key: KeyInfo, hash: Uint8Array, origin: KeyOrigin = {}): SqlWrite {
+  const { parentHash = null, maker = null, isImported = false } = origin;
   const { id, holder, createdAt, parent, team, user } = key;
   const place = [parent, parentHash, team, parent, user, parent, maker, parent, parent];
-  return write(INSERT, id, hash, ...plainValues(key), ...textsOf(key), holder, createdAt, ...place);
+  const own = [...plainValues(key), ...textsOf(key), holder, createdAt, isImported ? hash : null];
+  return write(INSERT, id, hash, ...own, ...place);
 }
 
 function changeKey(key: KeyInfo): SqlWrite {
@@ -190,7 +204,7 @@ function changeKey(key: KeyInfo): SqlWrite {
 
 /** Parses a row of a key. The function drops a scope that this version does not know, so that the scope permits nothing. */
 function keyOf(row: SqlKeyRow): StoredKey {
-  const { hash, previousHash, parentHash, lastUsedAt: _, version: __, ...more } = row;
+  const { hash, previousHash, parentHash, importedHash, lastUsedAt: _, version: __, ...more } = row;
   const { scopes, labels, models, notModels, limits, budgets, holders, ...rest } = more;
   const granted: unknown[] = JSON.parse(scopes);
   const info = {
@@ -203,7 +217,7 @@ function keyOf(row: SqlKeyRow): StoredKey {
     budgets: JSON.parse(budgets).map(budgetOf),
     holders: holders === null ? null : JSON.parse(holders),
   };
-  return { info, hash, previousHash, parentHash };
+  return { info, hash, previousHash, parentHash, importedHash };
 }
 
 const limitsOf = (stored: ReturnType<typeof limitsBody>): KeyLimits => ({

@@ -30,6 +30,32 @@ const INSERT =
     from_seal, details_seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 const INSERT_WORDS = sql('INSERT INTO trail_words (entry, slot, salt, words) VALUES (?, ?, ?, ?)');
 
+const LINK_COLUMNS = {
+  ...{
+    id: 'bigint',
+    previous: 'text',
+    hash: 'text',
+    time: 'bigint',
+    actor: 'text',
+    action: 'text',
+    subject_kind: 'text',
+  },
+  ...{ subject: 'text', facts: 'text', request_id: 'text', by_seal: 'text', from_seal: 'text', details_seal: 'text' },
+};
+const WORD_COLUMNS = { entry: 'bigint', slot: 'text', salt: 'text', words: 'text' };
+
+/** A statement that inserts rows, which it takes as one JSON array of objects. */
+function insertRows(table: string, columns: Readonly<Record<string, string>>): Statement {
+  const names = Object.keys(columns);
+  const insert = `INSERT INTO ${table} (${names.join(', ')}) SELECT`;
+  const types = Object.entries(columns).map(([name, type]) => `${name} ${type}`);
+  return sql(`${insert} ${names.map((name) => `value ->> '${name}'`).join(', ')} FROM json_each(?)`, {
+    inPostgres: `${insert} ${names.join(', ')} FROM json_to_recordset(?::json) AS given (${types.join(', ')})`,
+  });
+}
+const INSERT_LINKS = insertRows('trail', LINK_COLUMNS);
+const INSERT_ALL_WORDS = insertRows('trail_words', WORD_COLUMNS);
+
 /** Selects a given subject of a new trail entry, without a condition. */
 const THE_SUBJECT = sql('SELECT ? AS id');
 /** Selects the key if it is valid at the moment of the commit. For an invalid key, the statement selects no row, and the commit fails. */
@@ -139,6 +165,20 @@ interface TrailRow extends Omit<TrailLink, 'subject' | 'seals' | 'words'> {
 
 export const sqlTrail = (db: SqlReader): TrailTable => ({
   add: (event) => chained(THE_SUBJECT, [event.subject.id], event, event.subject.kind),
+  addAll: (events) => ({
+    ...write(THE_SUBJECT, ''),
+    *follow(): SqlScript {
+      const [head] = yield write(SELECT_HEAD);
+      let last = head ? headOf(head) : GENESIS;
+      const links = events.map((event) => {
+        const link = linkAfter(last, event);
+        last = link;
+        return link;
+      });
+      yield write(INSERT_LINKS, JSON.stringify(links.map(rowOf)));
+      yield write(INSERT_ALL_WORDS, JSON.stringify(links.flatMap(wordRowsOf)));
+    },
+  }),
   addIfValid: (event, validAt) => chained(IF_VALID, [event.keyId, validAt], event),
   addIfUnchanged: (event, { version, otherAdminAt }) =>
     chained(IF_UNCHANGED, [event.keyId, version, otherAdminAt], event),
@@ -214,14 +254,22 @@ function* append(event: SubjectEvent): SqlScript {
 
 /** Inserts an entry whose position in the chain is already known. */
 function* insertLink(link: TrailLink): SqlScript {
-  const { id, previous, hash, time, actor, action, subject, facts, requestId, seals, words } = link;
-  const sealed = [seals.by, seals.from, seals.details];
-  yield write(INSERT, id, previous, hash, time, actor, action, subject.kind, subject.id, facts, requestId, ...sealed);
-  for (const slot of WORD_SLOTS) {
-    const own = words[slot];
-    if (own) yield write(INSERT_WORDS, id, slot, own.salt, own.text);
-  }
+  yield write(INSERT, ...Object.values(rowOf(link)));
+  for (const row of wordRowsOf(link)) yield write(INSERT_WORDS, ...Object.values(row));
 }
+
+/** The row of an entry, in the order of the columns. */
+const rowOf = ({ id, previous, hash, time, actor, action, subject, facts, requestId, seals }: TrailLink) => ({
+  ...{ id, previous, hash, time, actor, action, subject_kind: subject.kind, subject: subject.id, facts },
+  ...{ request_id: requestId, by_seal: seals.by, from_seal: seals.from, details_seal: seals.details },
+});
+
+/** The rows of the words of an entry, in the order of the columns. */
+const wordRowsOf = ({ id, words }: TrailLink) =>
+  WORD_SLOTS.flatMap((slot) => {
+    const own = words[slot];
+    return own ? [{ entry: id, slot, salt: own.salt, words: own.text }] : [];
+  });
 
 function linkOf({ subjectKind, subject, bySeal, fromSeal, detailsSeal, words, ...row }: TrailRow): TrailLink {
   const beside: [string, string, string][] = JSON.parse(words);

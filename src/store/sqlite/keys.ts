@@ -7,6 +7,11 @@ const KEY_UPDATE = `UPDATE OF name, hash, scopes, labels, models, limits, budget
 const NUMBER_KEY = `
       UPDATE keys SET changed = (SELECT keys FROM news) WHERE id = NEW.id;`;
 
+/** Version 31 of the tables. The keys of other gateways are found by the hash with which they were imported. */
+export const IMPORTED_KEYS = `ALTER TABLE keys ADD COLUMN imported_hash BLOB CHECK (length(imported_hash) = 32);
+    CREATE UNIQUE INDEX keys_imported ON keys (imported_hash) WHERE imported_hash IS NOT NULL;
+    CREATE INDEX keys_hash ON keys (hash);`;
+
 /**
  * Times are ms since 1970. `hash` is the SHA-256 of the whole key. `previous_hash` is the hash before the last rotation, valid until
  * `previous_until`. The key itself is not stored. `wallets`: the holders that requests with the key may name. `wallet`: the key's own
@@ -65,5 +70,6 @@ export const accessMigrations: Migrations = {
       UPDATE keys SET team = NEW.team, "user" = NEW."user" WHERE root = NEW.id;
     END;
     ${TRAIL_TABLES}`,
+    31: IMPORTED_KEYS,
   },
 };

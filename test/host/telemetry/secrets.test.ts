@@ -3,8 +3,10 @@ import fc from 'fast-check';
 import { RUN_MIN } from '../../../src/core/text/runs.ts';
 import { createLog, type LogFields } from '../../../src/host/telemetry/log.ts';
 import {
+  hasForeignKey,
   hasSecret,
   mask,
+  registerForeignKey,
   registerSecrets,
   registerToken,
   scrub,
@@ -117,6 +119,28 @@ test('scrubbed JSON is still valid JSON, and differs only in texts and names wit
     }),
     { numRuns: 300 },
   );
+});
+
+describe('the keys of other gateways', () => {
+  const KEYS = ['team-billing/7Jq+2', 'acme_Zx81kQw02mBn', 'plain-words-of-a-key'];
+
+  test('a registered key is found in its whole text only, and other texts stay', () => {
+    for (const key of KEYS) registerForeignKey(key);
+    for (const key of KEYS) {
+      for (const text of [key, `key=${key}`, `{"a":${JSON.stringify(key)}}`, `?key=${encodeURIComponent(key)}&b`]) {
+        expect([hasSecret(text), hasForeignKey(text)]).toEqual([true, true]);
+        expect(scrub(text)).not.toContain(key.slice(0, 9));
+        expect(mask(text).length).toBe(text.length);
+        expect(mask(text)).not.toContain(key.slice(0, 9));
+      }
+    }
+    for (const text of ['team-billing', 'plain-words', 'of-a-key', `x${KEYS[1]}`]) expect(scrub(text)).toBe(text);
+  });
+
+  test('a key of less than 8 characters is not registered, because words may equal it', () => {
+    registerForeignKey('summary');
+    expect(scrub('a summary of it')).toBe('a summary of it');
+  });
 });
 
 describe('the log', () => {

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import type { AnswerRow } from '../../../src/store/idempotency.ts';
 import { type KeyInfo, NO_KEY_TERMS } from '../../../src/store/keys.ts';
 import { type KeyEvent, SERVER, type SubjectEvent } from '../../../src/store/trail.ts';
+import { hashOf as chainHashOf } from '../../../src/store/trail-chain.ts';
 import { refusalOf, type TestedStore } from '../implementations.ts';
 
 export const NOON = Date.UTC(2026, 10, 21, 12);
@@ -58,7 +59,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect(await keys.ofHolder('0xa')).toEqual([rows[0]!]);
     expect(await Promise.all([keys.find('one'), keys.find('none')])).toEqual([rows[1]!, null]);
     expect(rows[1]).toEqual({
-      key: { info: one, hash: hashOf(1), previousHash: null, parentHash: null },
+      key: { info: one, hash: hashOf(1), previousHash: null, parentHash: null, importedHash: null },
       lastUsedAt: null,
       version: expect.any(Number),
     });
@@ -84,6 +85,40 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     const [row] = await keys.all();
     expect(row?.key).toMatchObject({ hash: hashOf(3), previousHash: hashOf(2) });
     expect(row?.key.info).toMatchObject({ rotatedAt: NOON + 2, overlapEndsAt: NOON + 3 });
+  });
+
+  test('an imported key is found by the hash of its import, also after a rotation, and no other key has that hash', async () => {
+    await using store = await open();
+    const { keys } = store;
+    const isImported = { isImported: true };
+    await store.commit([keys.insert(keyInfo('one'), hashOf(1), isImported), keys.insert(keyInfo('two'), hashOf(2))]);
+    await store.commit([keys.rotate('one', hashOf(3), NOON, NOON + 1)]);
+    const idsWith = async (...bytes: number[]) =>
+      (await keys.withHashes(bytes.map(hashOf))).map(({ key }) => key.info.id).sort();
+    expect(await idsWith(1)).toEqual(['one']);
+    expect(await idsWith(1, 2, 3, 4)).toEqual(['one', 'two']);
+    expect(await idsWith(4)).toEqual([]);
+    expect((await keys.find('one'))?.key).toMatchObject({ importedHash: hashOf(1), hash: hashOf(3) });
+    expect((await keys.changedAfter(-1)).rows.map(({ key }) => key.importedHash)).toEqual([hashOf(1), null]);
+    expect(await refusalOf(store.commit([keys.insert(keyInfo('three'), hashOf(1), isImported)]))).toBe('refused');
+  });
+
+  test('many entries of the trail are added at once, with the same chain as one by one', async () => {
+    await using store = await open();
+    const { trail } = store;
+    const actor = { kind: 'key', name: 'k', requestId: 'req_1', from: '192.0.2.7' } as const;
+    const event = (id: string) => subjectEvent({ ...keyEvent(id), actor, details: { name: `"${id}" ß` } });
+    await store.commit([trail.add(event('a'))]);
+    await store.commit([trail.addAll(['b', 'c', 'd'].map(event))]);
+    await store.commit([trail.add(event('e'))]);
+    const links = await trail.links(0, { rows: 9, chars: 1e6 });
+    expect(links.map(({ subject }) => subject.id)).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(links.map(chainHashOf)).toEqual(links.map(({ hash }) => hash));
+    expect(links.slice(1).map(({ previous }) => previous)).toEqual(links.slice(0, -1).map(({ hash }) => hash));
+    const all = await trail.list({ keyId: null, limit: 9 });
+    expect(all.map(({ details, from }) => [details, from])).toEqual(
+      ['e', 'd', 'c', 'b', 'a'].map((id) => [{ name: `"${id}" ß` }, '192.0.2.7']),
+    );
   });
 
   test('a second key with the same ID is refused, and nothing of its commit is written', async () => {

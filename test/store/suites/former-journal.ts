@@ -99,3 +99,6 @@ export function expectUpgraded(rows: readonly { readonly bill: string | null; re
   const isCharge = ({ kind }: FormerEntry) => kind === 'post' || kind === 'settle';
   expect(rows.map(({ note }) => note)).toEqual(FORMER_ENTRIES.map((one) => (isCharge(one) ? null : one.note)));
 }
+
+/** Adds a key to the tables of the first version; its parameter is the hash. */
+export const FORMER_KEY = `INSERT INTO keys (id, name, hash, scopes, labels, created_at) VALUES ('k', '', ?1, '[]', '{}', 0)`;

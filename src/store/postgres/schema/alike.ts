@@ -3,6 +3,7 @@ import { NEWS_SUBJECTS } from '../../news.ts';
 import { migrate } from '../../sqlite/migrate.ts';
 import { NEWS_TABLE } from '../../sqlite/news.ts';
 import { ALL_TABLES } from '../../sqlite/open.ts';
+import { BASELINE } from '../../sqlite/statement.ts';
 import { raisedBy } from './access.ts';
 
 /** Tables and views of SQLite that PostgreSQL lacks or defines in its own way. */
@@ -57,7 +58,7 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Translates SQLite statements that create tables and indexes or add columns. */
-const inPostgres = (statements: string): string =>
+export const inPostgres = (statements: string): string =>
   statements.replaceAll(
     /(?<!")\b(?:INTEGER|BLOB|REAL|user|only)\b(?!")| STRICT\b|, WITHOUT ROWID\b/g,
     (word) => WORDS[word] ?? word,
@@ -72,8 +73,12 @@ interface Made {
 /** @returns the statements for all tables that both databases have in common, with the triggers that raise the news of these tables */
 export function tablesAlike(): string {
   using db = new Database(':memory:');
-  // The table of the news comes first, because the triggers of the other tables use it.
-  migrate(db, [...new Set([NEWS_TABLE, ...ALL_TABLES])]);
+  // The table of the news comes first, because the triggers of the other tables use it. PostgreSQL has later versions of its own.
+  const rooms = [...new Set([NEWS_TABLE, ...ALL_TABLES])];
+  migrate(
+    db,
+    rooms.map(({ room, versions }) => ({ room, versions: { [BASELINE]: versions[BASELINE] ?? '' } })),
+  );
   const all = db
     .query<Made, []>('SELECT type, tbl_name AS "table", sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid')
     .all();

@@ -106,4 +106,14 @@ export const SCHEMA: Schema = {
   },
   31: { sql: byBytes(BILLS), serves: 31 },
   32: { sql: byBytes(STATED), serves: 32 },
+  33: {
+    async sql() {
+      const [{ inPostgres }, { IMPORTED_KEYS }] = await Promise.all([
+        import('./alike.ts'),
+        import('../../sqlite/keys.ts'),
+      ]);
+      return inPostgres(IMPORTED_KEYS);
+    },
+    serves: 32,
+  },
 };

@@ -1,10 +1,16 @@
-import { test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { addressOf } from '../../../../src/store/postgres/address.ts';
 import { Connection } from '../../../../src/store/postgres/connection.ts';
 import { MIGRATION_BOUNDS, migrate } from '../../../../src/store/postgres/migrate.ts';
 import { SCHEMA } from '../../../../src/store/postgres/schema/versions.ts';
 import { BASELINE } from '../../../../src/store/sqlite/statement.ts';
-import { expectUpgraded, FIRST_ID, FORMER_ENTRIES, FORMER_PRICES } from '../../../store/suites/former-journal.ts';
+import {
+  expectUpgraded,
+  FIRST_ID,
+  FORMER_ENTRIES,
+  FORMER_KEY,
+  FORMER_PRICES,
+} from '../../../store/suites/former-journal.ts';
 import { freshDatabase } from '../../../support/shared-postgres.ts';
 
 const ADD_TARIFF = `INSERT INTO tariffs (id, digest, model, provider, upstream, price)
@@ -21,7 +27,9 @@ test('a database of the first version is upgraded, and its charges keep their fi
     const row = [2 * at + 1, kind, FIRST_ID + at, tariff, ...(counts ?? [null, null, null, null, null]), note];
     await connection.run(ADD_ENTRY, row);
   }
+  await connection.run(FORMER_KEY.replace('?', '$'), [new Uint8Array(32)]);
   await migrate(connection, SCHEMA, 'next');
+  expect((await connection.run('SELECT id, imported_hash FROM keys')).rows).toEqual([{ id: 'k', imported_hash: null }]);
   const { rows } = await connection.run<{ bill: string | null; note: string | null }>(
     'SELECT bill, note FROM journal ORDER BY seq',
   );
