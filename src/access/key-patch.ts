@@ -98,7 +98,7 @@ export function checkChange(before: KeyInfo, after: KeyInfo, now: number): void 
 }
 
 /** The changed members with their old and new values. */
-type Difference = Readonly<Record<'before' | 'after', Readonly<Record<string, unknown>>>>;
+export type Difference = Readonly<Record<'before' | 'after', Readonly<Record<string, unknown>>>>;
 
 /** Returns the members that differ, in the form of the audit trail; null if none differ. */
 export function differenceOf(before: KeyInfo, after: KeyInfo): Difference | null {

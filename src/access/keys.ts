@@ -16,6 +16,7 @@ import { hashOf, isStrong, keyOf, newKey, parseKey, SECRET_BYTES } from './key.t
 import { termsBody } from './key-body.ts';
 import { KeyCopy, type KeysOptions } from './key-copy.ts';
 import { authenticationBy, checkInstalled, holderOf, infoOf, keyEntryOf, keyStateOf } from './key-entry.ts';
+import { type ImportedKey, importKeys, type KeyImport } from './key-import.ts';
 import { adminLossAt, checkChange, differenceOf, KeyConflict, keyTag } from './key-patch.ts';
 import { checkBelow, LINE_LIMITS, scopesFor, tooManyBelow } from './line.ts';
 import {
@@ -159,6 +160,15 @@ class StoredKeys extends KeyCopy {
     const event = { time, actor, action: 'revoke', details: {} } as const;
     const { keys, trail } = this.store;
     return [trail.addOfHolder(event, holder, exceptId), keys.revokeOfHolder(holder, exceptId, time)];
+  }
+
+  /**
+   * Imports keys of other gateways, as `importKeys` describes.
+   * @param by null to change nothing
+   */
+  import(keys: readonly ImportedKey[], by: Actor | null): Promise<readonly KeyImport[]> {
+    const infoOf = (row: KeyRow) => this.infoOf(row);
+    return importKeys(keys, by, { store: this.store, now: this.now, infoOf, apply: () => this.putInForce() });
   }
 
   /**

@@ -26,6 +26,7 @@ import {
   USUAL_SCOPES,
   WALLET,
 } from './key-fields.ts';
+import { type ImportServices, importForeignKeys } from './key-import.ts';
 import { type Call, notFound, type Operation, type OperationHost, operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
 import { KEYS_LOG, type TrailReader } from './trail.ts';
@@ -447,8 +448,9 @@ function absent(): never {
 }
 
 /** The operations of `/admin/keys` and `signalbox keys`. */
-export const KEY_COMMANDS: readonly Operation<KeyServices & TrailReader>[] = [
+export const KEY_COMMANDS: readonly Operation<KeyServices & ImportServices & TrailReader>[] = [
   makeKey,
+  importForeignKeys,
   listKeys,
   showKey,
   alterKey,

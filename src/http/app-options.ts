@@ -46,7 +46,7 @@ export interface AppOptions {
   /** The dialects that callers may speak. */
   readonly surfaces: readonly Surface[];
   readonly policy: PolicyAdmin;
-  readonly keys: KeyAdmin & ChildKeys & Pick<Keys, 'actAs' | 'find'>;
+  readonly keys: KeyAdmin & ChildKeys & Pick<Keys, 'actAs' | 'find' | 'import'>;
   readonly desk: PolicyServices['desk'];
   readonly people: PeopleDesk;
   readonly idempotency: Idempotency;

@@ -189,6 +189,7 @@ const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   find: (text) => keys.find(text),
   lives: (id, hash) => keys.lives(id, hash),
   create: (grant, by, more) => keys.create(grant, by, more),
+  import: (all, by) => keys.import(all, by),
   idsOf: (of) => keys.idsOf(of),
   readChanges: () => keys.readChanges(),
   teamsWithKeys: () => keys.teamsWithKeys(),

@@ -188,6 +188,10 @@ const newPolicy = () => `strong_from: ${(++made / 10_000).toFixed(4)}\n`;
 
 /** Creates what the body of an operation refers to, because its examples contain invented IDs. */
 const BODIES: Readonly<Record<string, () => Promise<object>>> = {
+  'keys import': async () => ({
+    file: `sha256\n${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('hex')}\n`,
+    apply: true,
+  }),
   'policy push': async () => ({
     files: [
       { name: 'policy.yaml', text: POLICY },

@@ -28,6 +28,7 @@ const LARGEST: Readonly<Record<string, number>> = {
   'POST /admin/policy/pushes': POLICY_MAX,
   'POST /admin/playground': POLICY_MAX,
   'POST /admin/policy/explain': 256 * KiB,
+  'POST /admin/keys/import': POLICY_MAX,
   'POST /console/sign-in/key': KiB,
 };
 const OTHERS = 64 * KiB;

@@ -87,6 +87,11 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     leaves: ['suspend user', 'remove user'],
   },
   'keys create': changing('keys.change', 'create key', '--name', 'made', '--scope', 'admin'),
+  'keys import': {
+    runs: ({ out }) => [[`${out}/keys.csv`], [`${out}/keys.csv`, '--apply']],
+    takes: ['keys.import'],
+    leaves: ['create key'],
+  },
   'keys list': once(['keys.read']),
   'keys show': once(['keys.read'], KEY),
   'keys change': changing('keys.change', 'change key', KEY, '--name', 'renamed'),

@@ -89,6 +89,7 @@ beforeAll(async () => {
     join(out, 'litellm.yaml'),
     'model_list: [{ model_name: gpt, litellm_params: { model: openai/gpt-5.1 } }]\n',
   );
+  writeFileSync(join(out, 'keys.csv'), `sha256,name\n${'0a'.repeat(32)},brought\n`);
   const usage = {
     object: 'organization.usage.completions.result',
     model: 'toy',

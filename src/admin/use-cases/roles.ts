@@ -70,6 +70,8 @@ const ACTIONS = {
   'keys.read': { ...AUDITED, finance: 'all', ...MEMBERS },
   'keys.change': { ...OPERATORS, ...MEMBERS },
   'keys.grant': OPERATORS,
+  // An imported key was not created here, so only an owner decides that it works.
+  'keys.import': { owner: 'all' },
   'me.read': { ...PEOPLE_OWN, report: 'own' },
   'logins.read': { ...AUDITED, report: 'own', finance: 'own', lead: 'own', member: 'own' },
   'logins.end': { ...OPERATORS, auditor: 'own', report: 'own', finance: 'own', lead: 'own', member: 'own' },

@@ -23,6 +23,7 @@ import { explainDecision } from '../../../src/admin/use-cases/explain-decision.t
 import { countGuards } from '../../../src/admin/use-cases/guards.ts';
 import { instanceStatus } from '../../../src/admin/use-cases/instance.ts';
 import { changeKey, suspendKey } from '../../../src/admin/use-cases/key-change.ts';
+import { importFile } from '../../../src/admin/use-cases/key-import/import-keys.ts';
 import { pageOfKeys } from '../../../src/admin/use-cases/key-pages.ts';
 import {
   createKey,
@@ -160,6 +161,11 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   findWallet: [[...AUDITED, 'finance'], (by) => findWallet(by, stub, 'w')],
   resetScores: [OPERATORS, (by) => resetScores(by, '/nowhere/signalbox.db', null, 0)],
   grantToKey: [OPERATORS, (by) => grantToKey(by, stub, stub, 'k', GRANT, 0)],
+  importFile: [
+    ['owner'],
+    (by) =>
+      importFile(by, stub, `sha256\n${'0a'.repeat(32)}\n`, { usdPerCredit: null, now: 0, readBudget: stub }, false),
+  ],
   instanceStatus: [REPORTED, (by) => instanceStatus(by, stub, { version: '', policyRevision: '' }, [])],
   lastAudit: [[...AUDITED, 'finance'], (by) => lastAudit(by, stub)],
   countCache: [[...REPORTED, ...MEMBERS], (by) => countCache(by, stub, {}, { sight: FULL_SIGHT })],
