@@ -96,6 +96,8 @@ export class KeyCopy {
   #through = -1;
   #isOpen = false;
   #usesWrittenAt: number;
+  /** The imports that are running. */
+  #imports = 0;
   /** The last admission of waiting keys. The last admission may still be running. */
   #admission: Promise<void> | null = null;
 
@@ -107,7 +109,7 @@ export class KeyCopy {
     this.#usesWrittenAt = now();
     const tick = () => {
       this.#writeDueUses();
-      this.#admit().catch(() => {});
+      this.#admitInTurn();
     };
     this.#timer = refreshMs ? timers.every(refreshMs, tick) : null;
     this.#timer?.unref();
@@ -115,8 +117,24 @@ export class KeyCopy {
     // read, so no timer needs to read.
     this.#deafen = store.news.on('keys', async () => {
       await this.#read();
-      this.#admit().catch(() => {});
+      this.#admitInTurn();
     });
+  }
+
+  /** Admits waiting keys, unless an import will admit its keys all at once. */
+  #admitInTurn(): void {
+    if (this.#imports === 0) this.#admit().catch(() => {});
+  }
+
+  /** Runs work that commits many keys, and admits them when the work ends, because each admission counts the budgets of all keys. */
+  protected async admittedAtOnce<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#imports++;
+    try {
+      return await work();
+    } finally {
+      this.#imports--;
+      this.#admitInTurn();
+    }
   }
 
   /** Reads the keys. After that, the budgets of the keys must be applied. Rejects with StoreError. */

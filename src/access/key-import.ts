@@ -36,7 +36,7 @@ interface ImportParts extends Pick<KeysOptions, 'store' | 'now'> {
 }
 
 /** The keys of one transaction. A larger transaction would hold up requests on a server with SQLite. */
-const BATCH = 100;
+const BATCH = 250;
 /** The most hashes of one query. */
 const HASHES_MAX = 500;
 

@@ -168,7 +168,8 @@ class StoredKeys extends KeyCopy {
    */
   import(keys: readonly ImportedKey[], by: Actor | null): Promise<readonly KeyImport[]> {
     const infoOf = (row: KeyRow) => this.infoOf(row);
-    return importKeys(keys, by, { store: this.store, now: this.now, infoOf, apply: () => this.putInForce() });
+    const parts = { store: this.store, now: this.now, infoOf, apply: () => this.putInForce() };
+    return this.admittedAtOnce(() => importKeys(keys, by, parts));
   }
 
   /**
