@@ -1,3 +1,5 @@
+import { QUARTER_MS } from '../core/accounting/window.ts';
+import type { RollingWindow } from '../core/money/budget.ts';
 import { toCredits } from '../core/money/credits.ts';
 import { ADDRESS_FORM, addressOf } from '../core/money/holder-address.ts';
 import { CHILD_LABEL, type KeyBudget, type KeyLimits, limitsBody, SCOPES, type Scope } from '../core/people/caller.ts';
@@ -194,7 +196,7 @@ function checkLabels(labels: Readonly<Record<string, string>>, isChild: boolean)
 }
 
 function checkBudget(
-  { limit, window, timeZone, onExhausted, until }: KeyBudget,
+  { limit, window, every, timeZone, onExhausted, until }: KeyBudget,
   at: number,
   before: readonly KeyBudget[],
 ) {
@@ -205,6 +207,10 @@ function checkBudget(
       `A budget must be from 0 to ${BUDGET_CREDITS_MAX} Credits, with at most 6 decimals.`,
     );
   }
+  if ((window === 'every') !== (every !== undefined)) {
+    refuse(`${param}.every`, 'Set `every` for the window `every`, and for no other window.');
+  }
+  if (every) checkEvery(every, timeZone, param);
   if (!isTimeZone(timeZone)) {
     refuse(
       `${param}.time_zone`,
@@ -214,10 +220,26 @@ function checkBudget(
   const isSame = (other: KeyBudget) =>
     (other.until === undefined) === (until === undefined) &&
     other.window === window &&
+    other.every?.seconds === every?.seconds &&
+    other.every?.from === every?.from &&
     other.timeZone === timeZone &&
     other.onExhausted === onExhausted;
   if (before.some(isSame))
     refuse(param, `Two budgets have the same window, ${window} in ${timeZone}. Keep one of them.`);
+}
+
+/** The bounds of the length of a window, in seconds. */
+const QUARTER_S = QUARTER_MS / 1_000;
+export const EVERY_MAX_S = 366 * 86_400;
+
+function checkEvery({ seconds, from }: RollingWindow, timeZone: string, param: string): void {
+  if (!(seconds >= QUARTER_S && seconds <= EVERY_MAX_S && seconds % QUARTER_S === 0)) {
+    refuse(`${param}.every.seconds`, 'A window must be from 15 minutes to 366 days, in whole quarters of an hour.');
+  }
+  if (!Number.isSafeInteger(from) || from % QUARTER_MS !== 0) {
+    refuse(`${param}.every.from`, 'A window must begin on a quarter of an hour, such as 2026-11-12T08:15Z.');
+  }
+  if (timeZone !== 'UTC') refuse(`${param}.time_zone`, 'A window of a length has no time zone. Leave it out.');
 }
 
 function atMost(param: string, what: string, size: number, most: number, unit: string): void {
@@ -239,12 +261,19 @@ export function refuse(param: string, message: string): never {
   throw new KeyTermsError(param, message);
 }
 
-export function budgetBody({ limit, window, timeZone, onExhausted, until }: KeyBudget) {
+export function budgetBody({ limit, window, every, timeZone, onExhausted, until, opening }: KeyBudget) {
   return {
     limit_credits: toCredits(limit),
     window,
     time_zone: timeZone,
     on_exhausted: onExhausted,
+    ...(every && { every: { seconds: every.seconds, from: iso(every.from) } }),
     ...(until !== undefined && { until: iso(until) }),
+    ...(opening && {
+      opening: {
+        spent_credits: toCredits(opening.spent),
+        until: opening.until === null ? null : iso(opening.until),
+      },
+    }),
   };
 }

@@ -1,9 +1,17 @@
 import { type TSchema, Type } from '@sinclair/typebox';
-import { BUDGET_CREDITS_MAX, LIMIT_MAX, NO_LIMITS, ONE_LINE, statedLimits, TEXT_MAX } from '../access/terms.ts';
+import {
+  BUDGET_CREDITS_MAX,
+  EVERY_MAX_S,
+  LIMIT_MAX,
+  NO_LIMITS,
+  ONE_LINE,
+  statedLimits,
+  TEXT_MAX,
+} from '../access/terms.ts';
 import type { ValueOf } from '../core/define/field.ts';
 import * as f from '../core/define/fields.ts';
 import { refuse } from '../core/errors.ts';
-import { EXHAUSTED_ACTIONS, WINDOWS } from '../core/money/budget.ts';
+import { EXHAUSTED_ACTIONS, KEY_WINDOWS, WINDOWS } from '../core/money/budget.ts';
 import { bothAmounts, budgetTermsText, type StatedBudget } from '../core/money/budget-words.ts';
 import type { Microcredits } from '../core/money/credits.ts';
 import type { KeyBudget as BudgetOfKey, BudgetUse } from '../core/people/caller.ts';
@@ -57,10 +65,27 @@ export const limits = {
 export const LimitsInput = f.closed('Rate limits. Null for no limit at this level.', f.allOptional(limits));
 
 const limitBounds = { minimum: 0, maximum: BUDGET_CREDITS_MAX };
+const everyLength = Type.Integer({
+  minimum: 900,
+  maximum: EVERY_MAX_S,
+  multipleOf: 900,
+  examples: [2_592_000],
+  description: 'The length of a window, in seconds.',
+});
+const every = f.shape('Windows of one length, for the window `every`.', {
+  seconds: everyLength,
+  from: f.moment('When one of the windows begins, on a quarter of an hour.', '2026-11-12T08:00:00.000Z'),
+});
+const window = f.word(
+  KEY_WINDOWS,
+  'The length of a window. Weeks begin on Monday; `total` never ends; `every` has the length in `every`.',
+  'month',
+);
 const budget = {
   limit_credits: f.as('limit', f.credits('Credits that may be spent in each window.', 500, limitBounds)),
   limit_usd: f.as('limit', f.usd('The same as `limit_credits`.', '0.5')),
-  window: f.word(WINDOWS, 'The length of a window. Weeks begin on Monday; `total` never ends.', 'month'),
+  window,
+  every: f.optional(every),
   time_zone: Type.String({
     maxLength: 64,
     default: 'UTC',
@@ -83,7 +108,7 @@ const budgetInput = {
     limit_credits: f.as('limit', f.amount(LIMIT, 500, limitBounds)),
     limit_usd: f.as('limit', f.amount(`${LIMIT} Instead of \`limit_credits\`.`, 20, limitBounds, 'USD')),
   }),
-  window: budget.window,
+  window: f.word(WINDOWS, 'The length of a window. Weeks begin on Monday; `total` never ends.', 'month'),
   ...f.allOptional({ time_zone: budget.time_zone, on_exhausted: budget.on_exhausted }),
 };
 export const BudgetInput = f.inCommand(f.exactlyOne(f.closed('A spending limit.', budgetInput), 'limit'), {
@@ -99,12 +124,31 @@ const ending = {
     ),
   ),
 };
-export const KeyBudget = f.inCommand(f.shape('A budget of a key.', { ...budget, ...ending }), {
+const opening = f.optional(
+  f.shape(
+    'What the key spent at another gateway, from which it was imported. It counts in the budget and in no report.',
+    {
+      spent_credits: f.as('spent', f.credits('The amount.', 12.5)),
+      until: f.orNull(
+        f.moment(
+          'The end of the window in which it counts; null for a window that never ends.',
+          '2026-12-12T08:00:00.000Z',
+        ),
+      ),
+    },
+  ),
+);
+const ofKey = { ...budget, ...ending, opening };
+export const KeyBudget = f.inCommand(f.shape('A budget of a key.', ofKey), {
   text: budgetTermsText,
 });
 
+const everyInput = f.closed('Windows of one length, for the window `every`.', { ...every.properties });
 export const KeyBudgetInput = f.inCommand(
-  f.exactlyOne(f.closed('A spending limit of a key.', { ...budgetInput, ...ending }), 'limit'),
+  f.exactlyOne(
+    f.closed('A spending limit of a key.', { ...budgetInput, window, every: f.optional(everyInput), ...ending }),
+    'limit',
+  ),
   { form: 'AMOUNT/WINDOW[@ZONE][:ACTION]', read: (text) => keyBudgetIn(text) },
 );
 
@@ -114,9 +158,10 @@ export const KeyBudgetInput = f.inCommand(
  * @throws SignalboxError for a budget that has ended already
  */
 export const keyBudgetsIn = (budgets: readonly ValueOf<typeof KeyBudgetInput>[], now: number): readonly BudgetOfKey[] =>
-  budgets.map(({ until, ...stated }, at) => {
-    if (until === undefined) return wholeBudget(stated);
-    if (until > now) return { ...wholeBudget(stated), until };
+  budgets.map(({ until, every, ...stated }, at) => {
+    const whole = { ...wholeBudget(stated), ...(every && { every }) };
+    if (until === undefined) return whole;
+    if (until > now) return { ...whole, until };
     return refuse(`budgets[${at}].until`, 'The end of a budget must be in the future.');
   });
 
@@ -126,8 +171,18 @@ export const changedBudgets = (
   stated: readonly BudgetOfKey[],
 ): readonly BudgetOfKey[] => {
   const areEnding = stated.length > 0 && stated.every(({ until }) => until !== undefined);
-  return areEnding ? [...before.filter(({ until }) => until === undefined), ...stated] : stated;
+  const opened = stated.map((budget) => {
+    const { opening } = before.find((one) => isSameWindow(one, budget)) ?? {};
+    return opening ? { ...budget, opening } : budget;
+  });
+  return areEnding ? [...before.filter(({ until }) => until === undefined), ...opened] : opened;
 };
+
+const isSameWindow = (one: BudgetOfKey, other: BudgetOfKey): boolean =>
+  one.window === other.window &&
+  one.timeZone === other.timeZone &&
+  one.every?.seconds === other.every?.seconds &&
+  one.every?.from === other.every?.from;
 
 /** A budget from a request, with the defaults filled in. */
 export const wholeBudget = ({
@@ -135,7 +190,12 @@ export const wholeBudget = ({
   window,
   timeZone = 'UTC',
   onExhausted = 'cap',
-}: ValueOf<typeof BudgetInput>): BudgetOfKey => ({ limit: most, window, timeZone, onExhausted });
+}: Omit<ValueOf<typeof BudgetInput>, 'window'> & Pick<BudgetOfKey, 'window'>): BudgetOfKey => ({
+  limit: most,
+  window,
+  timeZone,
+  onExhausted,
+});
 
 /** Two members for an amount: Credits, and their value in USD. */
 export const spent = (description: string, credits: number, dollars: string) => ({
@@ -187,7 +247,7 @@ const statusText = {
 };
 export const BudgetStatus = f.inCommand(f.shape('A budget with the amount that is spent.', status), statusText);
 export const KeyBudgetStatus = f.inCommand(
-  f.shape('A budget of a key with the amount that is spent.', { ...status, ...ending }),
+  f.shape('A budget of a key with the amount that is spent.', { ...status, ...ending, opening }),
   statusText,
 );
 

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { QUARTER_MS, windowAt } from '../core/accounting/window.ts';
+import { QUARTER_MS, windowOf } from '../core/accounting/window.ts';
 import type { Budget, EntryOwner } from '../core/money/budget.ts';
 import type { KeyLines } from '../core/people/holder.ts';
 import type { LedgerBooks, QuarterCharges, UncountedCharges } from '../store/books.ts';
@@ -34,9 +34,8 @@ export async function prepareWindows(
 ): Promise<(now: number) => BudgetWindows[]> {
   const drafts = await Promise.all(
     budgets.map(async (counted): Promise<(swappedAt: number) => BudgetWindows> => {
-      const { window, timeZone } = counted.budget;
       const kept = before.find(({ generation }) => generation === counted.generation);
-      const fresh = new BudgetWindows(counted, kept?.windowAt(now) ?? windowAt(window, timeZone, now));
+      const fresh = new BudgetWindows(counted, kept?.windowAt(now) ?? windowOf(counted.budget, now));
       const joining = await joiningOf(counted, kept, entries);
       if (!kept || joining.size > 0) await countIn(fresh, entries, joining);
       return (swappedAt) => {

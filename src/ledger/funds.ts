@@ -1,4 +1,4 @@
-import { type Window, windowAt } from '../core/accounting/window.ts';
+import { type Window, windowOf } from '../core/accounting/window.ts';
 import type { Budget, BudgetScope } from '../core/money/budget.ts';
 import { isAddress } from '../core/money/holder-address.ts';
 import type { KeyBudget } from '../core/people/caller.ts';
@@ -7,7 +7,7 @@ import { holds, subjectIn } from '../core/policy/condition.ts';
 import type { EnforcedBudget } from '../store/books.ts';
 import type { Account, BudgetScopes } from './accounts.ts';
 import { BudgetFund, balanceFund, type CountedBudget, type DrawnFund } from './drawn-fund.ts';
-import { levelOf } from './holder-budgets.ts';
+import { holderBudgetName, levelOf } from './holder-budgets.ts';
 
 /** The funds of all subjects in one window. */
 interface Counts {
@@ -58,7 +58,7 @@ export class BudgetWindows {
   windowAt(timeMs: number): Window {
     if (timeMs >= this.#present.window.ends) {
       this.#before = this.#present;
-      this.#present = { window: windowAt(this.budget.window, this.budget.timeZone, timeMs), funds: new Map() };
+      this.#present = { window: windowOf(this.budget, timeMs), funds: new Map() };
     }
     return this.#present.window;
   }
@@ -79,7 +79,7 @@ export class BudgetWindows {
   countingAt(subject: string, timeMs: number): BudgetFund {
     const kept = this.#countsAt(timeMs);
     if (kept && timeMs < kept.window.ends) return kept.funds.get(subject) ?? this.#open(kept, subject);
-    return new BudgetFund(this.#counted, windowAt(this.budget.window, this.budget.timeZone, timeMs), subject);
+    return new BudgetFund(this.#counted, windowOf(this.budget, timeMs), subject);
   }
 
   /** @returns the same windows under new terms, from the window of `timeMs` on, without earlier windows */
@@ -191,11 +191,11 @@ export class Funds {
   }
 
   /** @returns the window of a holder's own budget at a time, or null if the budget is not active. This method stores no window. */
-  ofHolder({ kind, id }: BudgetHolder, { window, timeZone, onExhausted }: KeyBudget, timeMs: number): DrawnFund | null {
-    const found = this.#budgetWindows.find(({ budget }) => {
-      const isAlike = budget.window === window && budget.timeZone === timeZone && budget.onExhausted === onExhausted;
-      return isAlike && levelOf(budget.definition) === kind && budget.limits?.has(id);
-    });
+  ofHolder({ kind, id }: BudgetHolder, of: KeyBudget, timeMs: number): DrawnFund | null {
+    const name = holderBudgetName(kind, of);
+    const found = this.#budgetWindows.find(
+      ({ budget }) => budget.name === name && levelOf(budget.definition) === kind && budget.limits?.has(id),
+    );
     found?.windowAt(timeMs);
     return found?.lookAt(id, timeMs) ?? null;
   }

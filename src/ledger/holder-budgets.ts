@@ -1,5 +1,6 @@
-import { type Window, windowAt } from '../core/accounting/window.ts';
+import { type Window, windowOf } from '../core/accounting/window.ts';
 import type { Budget, BudgetScope, ExhaustedAction } from '../core/money/budget.ts';
+import { lengthText } from '../core/money/budget-words.ts';
 import type { Microcredits } from '../core/money/credits.ts';
 import {
   type BudgetUse,
@@ -7,8 +8,10 @@ import {
   type HolderKind,
   type KeyBudget,
   type KeyBudgets,
+  openingOf,
 } from '../core/people/caller.ts';
 import { type BudgetHolder, type HolderBudgets, type KeyLines, NO_LINES } from '../core/people/holder.ts';
+import { iso } from '../core/time/clock.ts';
 import type { LedgerBooks } from '../store/books.ts';
 import { forecastOf, recentWindow } from './forecast.ts';
 
@@ -50,7 +53,7 @@ export function holderBudgets(holders: Iterable<HolderBudgets>, lines: KeyLines 
     if (budgets.length === 0) continue;
     const depth = kind === 'key' ? lines.lineOf(id).length : 0;
     for (const from of budgets) {
-      const { limits } = alike.getOrInsertComputed(`${depth} ${nameOf(kind, from)}`, () => {
+      const { limits } = alike.getOrInsertComputed(`${depth} ${holderBudgetName(kind, from)}`, () => {
         return { kind, depth, from, limits: new Map() };
       });
       limits.set(id, Math.min(from.limit, limits.get(id) ?? Number.POSITIVE_INFINITY));
@@ -64,16 +67,17 @@ export const holdersOf = (keys: readonly KeyBudgets[]): HolderBudgets[] =>
   keys.map(({ keyId: id, budgets }) => ({ kind: 'key', id, budgets }));
 
 function budgetOf({ kind, depth, from, limits }: Alike, lines: KeyLines): Budget {
-  const { window, timeZone, onExhausted } = from;
+  const { window, every, timeZone, onExhausted } = from;
   const holderIn = holderFinder(kind, depth, lines);
   // The definition leaves out the holders, so that servers with different holders use the same budget.
-  const definition = [WORDS[kind], window, timeZone, ...(depth === 0 ? [] : [depth])];
+  const definition = [WORDS[kind], windowName(from), timeZone, ...(depth === 0 ? [] : [depth])];
   return {
-    name: nameOf(kind, from),
+    name: holderBudgetName(kind, from),
     place: NO_PLACE,
     match: (scope) => limits.has(holderIn(scope) ?? NOBODY),
     each: (scope) => holderIn(scope) ?? NOBODY,
     window,
+    ...(every && { every }),
     timeZone,
     definition: JSON.stringify(definition),
     limit: 0,
@@ -107,9 +111,22 @@ function entriesFinder(kind: HolderKind, { descendantsOf }: KeyLines): NonNullab
  * The name of a shared budget, such as `team-month`. It contains the time zone unless the zone is UTC, and the action unless the action is
  * `reject`.
  */
-function nameOf(kind: HolderKind, { window, timeZone, onExhausted }: KeyBudget): string {
+export function holderBudgetName(kind: HolderKind, budget: KeyBudget): string {
+  const { timeZone, onExhausted } = budget;
   const zone = timeZone === 'UTC' ? '' : `@${timeZone}`;
-  return `${kind}-${window}${zone}${onExhausted === 'reject' ? '' : `:${onExhausted}`}`;
+  return `${kind}-${windowName(budget)}${zone}${onExhausted === 'reject' ? '' : `:${onExhausted}`}`;
+}
+
+/**
+ * Names the windows of a budget: `month`, or `every-30d-0112T0800` for windows of 30 days of which the first after 1970 begins on January 12.
+ * Equal windows have equal names, whichever of them a key states.
+ */
+function windowName({ window, every }: Pick<KeyBudget, 'window' | 'every'>): string {
+  if (!every) return window;
+  const { seconds, from } = every;
+  const lengthMs = seconds * 1_000;
+  const first = ((from % lengthMs) + lengthMs) % lengthMs;
+  return `every-${lengthText(seconds)}-${iso(first).slice(2, 16).replaceAll(/[-:]/g, '')}`;
 }
 
 const NAMED_ACTIONS: readonly ExhaustedAction[] = ['cap', 'downgrade'];
@@ -134,8 +151,9 @@ export function holderBudgetUses(
 ): Promise<BudgetUse[]> {
   return Promise.all(
     budgets.map(async (budget) => {
-      const window = windowAt(budget.window, budget.timeZone, now);
-      const [spent, lately] = await Promise.all([spentIn(window, budget), recent(budget, window)]);
+      const window = windowOf(budget, now);
+      const [charged, lately] = await Promise.all([spentIn(window, budget), recent(budget, window)]);
+      const spent = charged + openingOf(budget, now);
       return { budget, spent, forecast: forecastOf(spent, window, now, lately), renewsAt: window.ends };
     }),
   );

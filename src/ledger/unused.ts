@@ -1,5 +1,5 @@
 import type { FundStanding } from '../core/accounting/fund.ts';
-import { windowAt } from '../core/accounting/window.ts';
+import { windowOf } from '../core/accounting/window.ts';
 import type { Budget, StoredBudget } from '../core/money/budget.ts';
 import type { Microcredits } from '../core/money/credits.ts';
 
@@ -42,7 +42,7 @@ const unused = (
   limit: Microcredits,
   timeMs: number,
 ): FundStanding => ({
-  title: { kind: 'budget', name, subject, definition, window, ...windowAt(window, timeZone, timeMs) },
+  title: { kind: 'budget', name, subject, definition, window, ...windowOf({ window, timeZone }, timeMs) },
   limit,
   spent: 0,
   held: 0,

@@ -1,4 +1,5 @@
 import { type AuditReport, auditReport } from '../admin/use-cases/ledger/audit.ts';
+import { auditOpenings } from '../admin/use-cases/ledger/openings.ts';
 import { openSpools, readLedger } from '../admin/use-cases/ledger/reading.ts';
 import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
 import { messageOf } from '../core/thrown.ts';
@@ -38,6 +39,7 @@ async function reportOn(place: AuditedPlace): Promise<AuditReport> {
   const found = await readLedger(file, async (reader) => {
     const spool = await stateOf(reader);
     const audit = await auditLedger(reader.journal, { idle: false });
+    await auditOpenings(reader, audit);
     return auditReport(audit, { ...spool, ledgerFault: fault?.reason ?? null }, Date.now(), ROWS_MAX);
   });
   if (!found) throw new Error('the database has no ledger of this version');

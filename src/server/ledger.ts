@@ -56,8 +56,11 @@ export async function openServerLedger(first: PolicySnapshot, resources: ServerR
   return { ledger, terms, recount };
 }
 
-/** Returns when the first budget ends, ms since 1970; Infinity for never. */
+/** Returns when the first budget, or the first opening of a budget, ends, ms since 1970; Infinity for never. */
 const firstEnd = (ofKeys: readonly KeyBudgets[]): number =>
   ofKeys
     .flatMap(({ budgets }) => budgets)
-    .reduce((first, { until = first }) => Math.min(first, until), Number.POSITIVE_INFINITY);
+    .reduce(
+      (first, { until = first, opening }) => Math.min(first, until, opening?.until ?? first),
+      Number.POSITIVE_INFINITY,
+    );

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import fc from 'fast-check';
-import { windowAt } from '../../src/core/accounting/window.ts';
+import { windowOf } from '../../src/core/accounting/window.ts';
 import { idAt } from '../../src/core/id.ts';
 import type { Budget } from '../../src/core/money/budget.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
@@ -174,8 +174,8 @@ class World {
     this.charges.push({ id: one.hold.id, key: one.key, amount: charged });
   }
 
-  #spentOf({ match, each, window, timeZone }: Budget): Record<string, number> {
-    const { starts, ends } = windowAt(window, timeZone, this.#now);
+  #spentOf({ match, each, ...budget }: Budget): Record<string, number> {
+    const { starts, ends } = windowOf(budget, this.#now);
     const spent: Record<string, number> = {};
     for (const { id, key, amount } of this.charges) {
       const isInside = id >= idAt(starts) && (!Number.isFinite(ends) || id < idAt(ends));

@@ -38,6 +38,27 @@ describe('budgets of keys', () => {
     },
   );
 
+  ledgerTest(
+    'budgets with windows of a length share one budget if their windows are the same, and renew together',
+    async (folder) => {
+      const every = (from: number): KeyBudget => ({
+        ...month(100),
+        window: 'every',
+        every: { seconds: 2 * 86_400, from: Date.UTC(2026, 10, from, 8) },
+      });
+      const all = ['a', 'b', 'c'].map((keyId, at) => ({ keyId, budgets: [every([10, 12, 11][at]!)] }));
+      const budgets = keyBudgets(all);
+      expect(budgets.map(({ limits }) => [...limits!.keys()])).toEqual([['a', 'b'], ['c']]);
+      const opened = await folder.open({ terms: terms(...budgets) });
+      await spent(opened, 60, { caller: caller('a') });
+      expect(await refused(opened.ledger, order(41, { caller: caller('a') }))).toMatchObject({
+        subject: 'a',
+        limit: 100,
+      });
+      await held(opened.ledger, order(100, { caller: caller('c') }));
+    },
+  );
+
   test('budgets of keys with another window, time zone or action have different names', () => {
     const zone = { timeZone: 'Europe/Berlin' };
     const all = [month(1), month(2, { onExhausted: 'downgrade' }), month(3, zone), month(4, { window: 'day' })];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { QUARTER_MS, windowAt } from '../../src/core/accounting/window.ts';
+import { QUARTER_MS, windowAt, windowOf } from '../../src/core/accounting/window.ts';
 import { WINDOWS } from '../../src/core/money/budget.ts';
 import { spanOf } from './model/calendar.ts';
 
@@ -120,4 +120,41 @@ test('every window of every zone begins on a quarter of an hour, as the sums of 
   }
   expect(wrong).toEqual([]);
   expect(ZONES.length).toBeGreaterThan(400);
+});
+
+describe('a window of a length', () => {
+  const every = fc.record({
+    seconds: fc.integer({ min: 1, max: 366 * 96 }).map((quarters) => quarters * 900),
+    from: times.map((time) => Math.floor(time / QUARTER_MS) * QUARTER_MS),
+  });
+  const at = (of: { seconds: number; from: number }, time: number) =>
+    windowOf({ window: 'every', every: of, timeZone: 'UTC' }, time);
+
+  test('each moment is in exactly one window, and windows follow each other without a gap, before and after their anchor', () => {
+    const law = fc.property(every, times, (of, time) => {
+      const { starts, ends } = at(of, time);
+      expect(starts <= time && time < ends).toBe(true);
+      expect(ends - starts).toBe(of.seconds * 1_000);
+      expect(Math.abs((starts - of.from) % (of.seconds * 1_000))).toBe(0);
+      expect(starts % QUARTER_MS).toBe(0);
+      expect([at(of, starts), at(of, ends - 1)]).toEqual([
+        { starts, ends },
+        { starts, ends },
+      ]);
+      expect([at(of, starts - 1).ends, at(of, ends).starts]).toEqual([starts, ends]);
+    });
+    fc.assert(law, { numRuns: 1_000 });
+  });
+
+  test('any window of a schedule can be its anchor', () => {
+    const law = fc.property(every, fc.integer({ min: -400, max: 400 }), times, (of, windows, time) => {
+      expect(at({ ...of, from: of.from + windows * of.seconds * 1_000 }, time)).toEqual(at(of, time));
+    });
+    fc.assert(law);
+  });
+
+  test('a window of days keeps its length over a change of the clock', () => {
+    const day = { seconds: 86_400, from: Date.UTC(2026, 2, 28, 8) };
+    expect(at(day, Date.UTC(2026, 2, 29, 12)).ends).toBe(Date.UTC(2026, 2, 30, 8));
+  });
 });

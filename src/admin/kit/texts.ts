@@ -1,7 +1,7 @@
-import { windowAt } from '../../core/accounting/window.ts';
+import { QUARTER_MS, quarterOf, windowAt } from '../../core/accounting/window.ts';
 import { parseAmount } from '../../core/money/amount.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/money/budget.ts';
-import { iso } from '../../core/time/clock.ts';
+import { iso, parseMoment } from '../../core/time/clock.ts';
 import { isTimeZone } from '../../core/time/zoned-time.ts';
 import { UsageError } from '../../core/usage-error.ts';
 
@@ -52,6 +52,19 @@ export function budgetIn(text: string, words: readonly string[] = WINDOWS) {
   return { limit_credits: amount, window, time_zone: zone, on_exhausted: action };
 }
 
+/** A budget with windows of one length, such as `20USD/30d@2026-11-12T08:00Z`. */
+const ROLLING = new RegExp(`^([^/]+)/(\\d+)([mhd])(?:@(.+?))?(?::(${EXHAUSTED_ACTIONS.join('|')}))?$`);
+
+function rollingBudgetIn([, amount, count, unit, from, action]: RegExpExecArray, now: number) {
+  const begins = from === undefined ? quarterOf(now) * QUARTER_MS : parseMoment(from);
+  if (begins === null) {
+    throw new UsageError(`A window begins at a moment such as 2026-11-12T08:00Z, not "${from}".`);
+  }
+  const budget = budgetIn(`${amount}/total${action === undefined ? '' : `:${action}`}`);
+  const every = { seconds: durationIn(`${count}${unit}`) / 1_000, from: iso(begins) };
+  return { ...budget, window: 'every' as const, every };
+}
+
 /** Windows that end with the current day, week or month. */
 const CURRENT = { today: 'day', 'this-week': 'week', 'this-month': 'month' } as const;
 const CURRENT_WINDOW = new RegExp(`/(${Object.keys(CURRENT).join('|')})(?=[@:]|$)`);
@@ -61,6 +74,8 @@ const CURRENT_WINDOW = new RegExp(`/(${Object.keys(CURRENT).join('|')})(?=[@:]|$
  * @param now ms since 1970
  */
 export function keyBudgetIn(text: string, now = Date.now()) {
+  const rolling = ROLLING.exec(text);
+  if (rolling) return rollingBudgetIn(rolling, now);
   const word = Object.entries(CURRENT).find(([name]) => name === CURRENT_WINDOW.exec(text)?.[1]);
   if (!word) return budgetIn(text, [...WINDOWS, ...Object.keys(CURRENT)]);
   const [, window] = word;

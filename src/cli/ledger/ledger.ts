@@ -1,6 +1,7 @@
 import { auditNow } from '../../admin/ledger.ts';
 import { auditReport, resultBody } from '../../admin/use-cases/ledger/audit.ts';
 import { backUp } from '../../admin/use-cases/ledger/backup.ts';
+import { auditOpenings } from '../../admin/use-cases/ledger/openings.ts';
 import { readBooks, warnOfSpool } from '../../admin/use-cases/ledger/reading.ts';
 import { refund, refundable } from '../../admin/use-cases/ledger/refund.ts';
 import { ownersIn } from '../../admin/use-cases/people.ts';
@@ -93,9 +94,10 @@ const reading = <T>(
 async function audit(args: readonly string[], command: CommandContext): Promise<CommandResult> {
   const files = await command.books();
   const { json, idle } = parseFlags(args, { json: SWITCH, idle: SWITCH });
-  return reading(command, files, async ({ journal }, spool) => {
+  return reading(command, files, async (reader, spool) => {
     const begun = command.now();
-    const audit = await auditLedger(journal, { idle, now: begun });
+    const audit = await auditLedger(reader.journal, { idle, now: begun });
+    await auditOpenings(reader, audit);
     const ended = command.now();
     const report = auditReport(audit, { ...spool, ledgerFault: files.ledgerFault }, ended);
     const result = resultBody({ begun, ended, report });

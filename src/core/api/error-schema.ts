@@ -15,7 +15,7 @@ import {
   word,
 } from '../define/fields.ts';
 import { ERRORS } from '../errors.ts';
-import { WINDOWS } from '../money/budget.ts';
+import { KEY_WINDOWS } from '../money/budget.ts';
 import { HOLDER_KINDS } from '../people/caller.ts';
 import { PolicyDiagnostic } from './diagnostic.ts';
 
@@ -38,7 +38,7 @@ const shortage = {
     `The level that the budget belongs to; absent for a budget of the policy. ${WITH_SHORTAGE}`,
   ),
   balance: text(`ID of the key whose balance cannot pay for the request. ${WITH_SHORTAGE}`),
-  window: word(WINDOWS, `The window of the budget. ${WITH_SHORTAGE}`),
+  window: word(KEY_WINDOWS, `The window of the budget. ${WITH_SHORTAGE}`),
   limit_credits: credits(
     `The limit of the budget, or the sum of all Credits granted. All amounts of a fund are absent if it belongs to a parent of the caller’s key. ${WITH_SHORTAGE}`,
     50_000,

@@ -15,9 +15,21 @@ export function timeZoneText(timeZone: string): string {
 const inZone = (window: WindowKind, timeZone: string): string =>
   window === 'total' || timeZone === 'UTC' ? '' : `, ${timeZoneText(timeZone)}`;
 
-const PER: Readonly<Record<WindowKind, string>> = { day: 'a day', week: 'a week', month: 'a month', total: 'in total' };
+const PER: Readonly<Record<WindowKind, string>> = {
+  day: 'a day',
+  week: 'a week',
+  month: 'a month',
+  total: 'in total',
+  every: 'in each window',
+};
 /** Writes the window of a budget after its amount: `a day`, `in total`. */
 export const perWindow = (window: WindowKind): string => PER[window];
+
+/** Writes the length of a window: `30d`, `12h`, `15m`. */
+export function lengthText(seconds: number): string {
+  if (seconds % 86_400 === 0) return `${seconds / 86_400}d`;
+  return seconds % 3_600 === 0 ? `${seconds / 3_600}h` : `${seconds / 60}m`;
+}
 
 const THEN: Readonly<Record<ExhaustedAction, string>> = {
   cap: 'then shorter answers',
@@ -35,17 +47,25 @@ export interface StatedBudget {
   readonly on_exhausted: ExhaustedAction;
   /** When the budget ends, ISO 8601; absent for never. */
   readonly until?: string;
+  /** The length of a window and the beginning of one, for the window `every`. */
+  readonly every?: { readonly seconds: number; readonly from: string };
+  /** What was spent at another gateway; absent for nothing. */
+  readonly opening?: { readonly spent_credits: number };
 }
 
 /** Writes when a budget ends: `; ends at 2026-11-29 00:00 UTC`. Empty for a budget that never ends. */
-const endText = (until: string | undefined): string =>
-  until === undefined ? '' : `; ends at ${until.slice(0, 16).replace('T', ' ')} UTC`;
+const endText = (until: string | undefined): string => (until === undefined ? '' : `; ends at ${minuteText(until)}`);
+
+const minuteText = (moment: string): string => `${moment.slice(0, 16).replace('T', ' ')} UTC`;
 
 /** Writes the terms of a budget: `20,000 Credits (20 USD) a month, Berlin time, then cheaper models`. */
 export function budgetTermsText({ window, time_zone, on_exhausted, until, ...limit }: StatedBudget): string {
+  const { every, opening } = limit;
+  const per = every ? `every ${lengthText(every.seconds)} from ${minuteText(every.from)}` : PER[window];
+  const before = opening ? `; ${bothAmounts(opening.spent_credits, null)} spent before the import` : '';
   const then = limit.limit_credits === 0 ? 'only for free requests' : THEN[on_exhausted];
   const amount = bothAmounts(limit.limit_credits, limit.limit_usd);
-  return `${amount} ${PER[window]}${inZone(window, time_zone)}, ${then}${endText(until)}`;
+  return `${amount} ${per}${inZone(window, time_zone)}, ${then}${endText(until)}${before}`;
 }
 
 /** Writes an amount in both units: `20,000 Credits (20 USD)`. */
@@ -77,8 +97,12 @@ export function fundText({ kind, name, subject, holder, window, timeZone }: Fund
   if (kind === 'balance') return `balance of ${WALLET.test(name) ? 'wallet' : 'key'} ${name}`;
   if (holder === null || window === null) return subject === '' ? name : `${name} of ${subject}`;
   const owner = holder === 'organization' ? 'the organization' : `${holder} ${subject}`;
-  return `${window} of ${owner}${inZone(window, timeZone ?? 'UTC')}`;
+  const words = window === 'every' ? (EVERY.exec(name)?.[1] ?? window) : window;
+  return `${words} of ${owner}${inZone(window, timeZone ?? 'UTC')}`;
 }
+
+/** The length of the windows in the name of a budget. */
+const EVERY = /-every-(\d+[dhm])-/;
 
 /** The ID of a budget of a key. No budget of a policy may have such a name. */
 const OF_KEY = /^key-(day|week|month|total)(?:@([^:]+(?::\d\d)?))?(?::(?:cap|downgrade))?$/;

@@ -3,7 +3,18 @@ import type { Microcredits } from './credits.ts';
 
 export const WINDOWS = ['day', 'week', 'month', 'total'] as const;
 /** Windows follow the calendar in the budget's time zone. Weeks of budget windows begin on Monday. The window `total` never ends. */
-export type WindowKind = (typeof WINDOWS)[number];
+export type CalendarWindow = (typeof WINDOWS)[number];
+/** The windows of a key's budget. `every`: windows with a length of their own. */
+export const KEY_WINDOWS = [...WINDOWS, 'every'] as const;
+export type WindowKind = (typeof KEY_WINDOWS)[number];
+
+/** Windows of one length, of which one begins at a moment. They are lengths of time, so no time zone and no change of the clock matters. */
+export interface RollingWindow {
+  /** The length; a multiple of a quarter of an hour, because the ledger keeps totals of quarter hours. */
+  readonly seconds: number;
+  /** The beginning of one of the windows, ms since 1970, on a quarter hour. */
+  readonly from: number;
+}
 
 /**
  * The treatment of a request whose worst case does not fit into the budget. `cap`: Signalbox caps the output at the amount that fits, if the
@@ -66,6 +77,8 @@ export interface Budget {
    */
   readonly each: ((scope: BudgetScope) => string) | null;
   readonly window: WindowKind;
+  /** The windows of a budget whose `window` is `every`; absent for others. */
+  readonly every?: RollingWindow;
   /** Whether each session of a key has windows of its own; absent for false. */
   readonly isOfSessions?: true;
   /** Whether `each` reads the ID of the key, so that a window's subject may be a key ID; absent for false. */
@@ -89,7 +102,7 @@ export interface Budget {
 }
 
 /** A budget of the active policy as the ledger stores it, for commands that do not load the policy. */
-export type StoredBudget = Pick<Budget, 'name' | 'definition' | 'window' | 'timeZone' | 'limit'>;
+export type StoredBudget = Pick<Budget, 'name' | 'definition' | 'window' | 'every' | 'timeZone' | 'limit'>;
 
 /** The section `ledger` of the policy. */
 export interface LedgerPolicy {

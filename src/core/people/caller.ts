@@ -1,5 +1,5 @@
 import { OPERATION_NAMES, OPERATIONS } from '../kinds/operations.ts';
-import type { ExhaustedAction, Forecast, WindowKind } from '../money/budget.ts';
+import type { ExhaustedAction, Forecast, RollingWindow, WindowKind } from '../money/budget.ts';
 import type { Microcredits } from '../money/credits.ts';
 import type { Role } from './role.ts';
 
@@ -33,6 +33,8 @@ export interface KeyLimits {
 export interface KeyBudget {
   readonly limit: Microcredits;
   readonly window: WindowKind;
+  /** The windows of a budget whose `window` is `every`; absent for others. */
+  readonly every?: RollingWindow;
   /** IANA name of the time zone. */
   readonly timeZone: string;
   readonly onExhausted: ExhaustedAction;
@@ -41,17 +43,34 @@ export interface KeyBudget {
    * do not apply.
    */
   readonly until?: number;
+  /** What was spent at another gateway; absent for nothing. */
+  readonly opening?: Opening;
 }
+
+/** An amount that a key spent before it was imported. It counts in the budget, and in no report, because nothing was charged here. */
+export interface Opening {
+  readonly spent: Microcredits;
+  /** The end of the window in which it was spent, ms since 1970; null for a budget whose window never ends. */
+  readonly until: number | null;
+}
+
+/** Returns the part of a budget that was spent at another gateway in the current window. @param now ms since 1970 */
+export const openingOf = ({ opening }: KeyBudget, now: number): Microcredits =>
+  opening && (opening.until ?? Number.POSITIVE_INFINITY) > now ? opening.spent : 0;
 
 /** Returns the budgets that have not ended. @param now ms since 1970 */
 export const unendedBudgets = (budgets: readonly KeyBudget[], now: number): readonly KeyBudget[] =>
   budgets.filter(({ until = Number.POSITIVE_INFINITY }) => until > now);
 
-/** Returns the budgets that apply at a moment. @param now ms since 1970 */
+/** Returns the budgets that apply at a moment, each with what is left after its opening. @param now ms since 1970 */
 export function budgetsAt(budgets: readonly KeyBudget[], now: number): readonly KeyBudget[] {
   const unended = unendedBudgets(budgets, now);
   const replaced = new Set(unended.flatMap(({ until, window }) => (until === undefined ? [] : [window])));
-  return unended.filter(({ until, window }) => until !== undefined || !replaced.has(window));
+  const applying = unended.filter(({ until, window }) => until !== undefined || !replaced.has(window));
+  return applying.map((budget) => {
+    const opening = openingOf(budget, now);
+    return opening === 0 ? budget : { ...budget, limit: Math.max(0, budget.limit - opening) };
+  });
 }
 
 /** How full a key's budget is in the current window. */

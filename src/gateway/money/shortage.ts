@@ -160,5 +160,5 @@ function fundText({ name, subject, window, timeZone, level }: FundShortage, { le
   return `the ${adjectiveOf(window)}budget of ${holder}${zone}`;
 }
 
-const ADJECTIVES = { day: 'daily ', week: 'weekly ', month: 'monthly ', total: '' } as const;
+const ADJECTIVES = { day: 'daily ', week: 'weekly ', month: 'monthly ', total: '', every: '' } as const;
 const adjectiveOf = (window: FundShortage['window']): string => (window ? ADJECTIVES[window] : '');

@@ -33,6 +33,7 @@ export type FindingKind =
   | 'wrong_balance'
   | 'wrong_checkpoint'
   | 'wrong_traffic'
+  | 'wrong_opening'
   | 'left_open'
   | 'damaged';
 

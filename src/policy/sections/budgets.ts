@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { closed, figure, list, optional, text, word } from '../../core/define/fields.ts';
 import { excludes, expression, itemName, meaning, needsOneOf, policyAmount } from '../../core/define/policy-words.ts';
-import type { Budget, BudgetScope, ExhaustedAction, WindowKind } from '../../core/money/budget.ts';
+import type { Budget, BudgetScope, CalendarWindow, ExhaustedAction } from '../../core/money/budget.ts';
 import { accessesOf } from '../cel/ast.ts';
 import type { TextProgram } from '../cel/check.ts';
 import { budgetViewOf } from '../cel/types.ts';
@@ -68,7 +68,7 @@ export const BudgetText = closed(
         week: 'From midnight on Monday.',
         month: 'From midnight on the first day of the month.',
         total: 'One window that never ends, so the limit never renews.',
-      } satisfies Record<WindowKind, string>,
+      } satisfies Record<CalendarWindow, string>,
       'Length of a window. Windows follow the calendar of `time_zone`. Weeks begin on Monday; `total` never ends.',
       {
         example: 'month',

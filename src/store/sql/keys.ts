@@ -227,18 +227,18 @@ const limitsOf = (stored: ReturnType<typeof limitsBody>): KeyLimits => ({
 });
 
 /** The stored limit is in microcredits, because only programs read it. */
-const budgetRow = ({ limit, window, timeZone, onExhausted, until }: KeyBudget) => ({
+const budgetRow = ({ limit, window, every, timeZone, onExhausted, until, opening }: KeyBudget) => ({
   limit,
   window,
   time_zone: timeZone,
   on_exhausted: onExhausted,
+  ...(every && { every }),
   ...(until !== undefined && { until }),
+  ...(opening && { opening }),
 });
 
-const budgetOf = ({ limit, window, time_zone, on_exhausted, until }: ReturnType<typeof budgetRow>): KeyBudget => ({
-  limit,
-  window,
+const budgetOf = ({ time_zone, on_exhausted, ...more }: ReturnType<typeof budgetRow>): KeyBudget => ({
+  ...more,
   timeZone: time_zone,
   onExhausted: on_exhausted,
-  ...(until !== undefined && { until }),
 });

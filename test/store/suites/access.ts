@@ -50,7 +50,13 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
   test('keys are read as they were stored, oldest first', async () => {
     await using store = await open();
     const { keys } = store;
-    const wallet = { holder: '0xa', holders: ['0xb'], models: null, limits: null, budgets: [], createdAt: NOON - 1 };
+    const rolling: KeyInfo['budgets'][number] = {
+      ...{ limit: 7, window: 'every', timeZone: 'UTC', onExhausted: 'cap' },
+      every: { seconds: 900, from: NOON },
+      opening: { spent: 3, until: null },
+    };
+    const terms = { models: null, limits: null, budgets: [rolling] };
+    const wallet = { holder: '0xa', holders: ['0xb'], ...terms, createdAt: NOON - 1 };
     await store.commit([keys.insert(keyInfo('one'), hashOf(1)), keys.insert(keyInfo('two', wallet), hashOf(2))]);
     const rows = await keys.all();
     const { lastUsedAt: _, ...one } = keyInfo('one');

@@ -4,7 +4,15 @@ import { EXHAUSTED_ACTIONS } from '../../../core/money/budget.ts';
 import type { KeyBudget, KeyLimits } from '../../../core/people/caller.ts';
 import { parseMoment } from '../../../core/time/clock.ts';
 import { UsageError } from '../../../core/usage-error.ts';
-import { type ForeignKey, hashIn, hashOfPlain, momentIn, type ReadingTerms, unusable } from './foreign-key.ts';
+import {
+  type ForeignKey,
+  hashIn,
+  hashOfPlain,
+  momentIn,
+  nextQuarter,
+  type ReadingTerms,
+  unusable,
+} from './foreign-key.ts';
 
 /** The columns of a CSV of keys, with their meaning. An empty cell removes a term; an absent column leaves it unchanged. */
 export const CSV_COLUMNS = {
@@ -12,6 +20,8 @@ export const CSV_COLUMNS = {
   sha256: 'The SHA-256 of the whole key, in hexadecimal digits or base64. Instead of `key`.',
   name: 'A name for people.',
   budget: 'Budgets in the form of `keys create --budget`, separated by `;`.',
+  spent: 'What the key has spent in the window of its only budget, such as `12.50 USD`.',
+  resets: 'When that window ends. Needed with `spent`, unless the window is `total`.',
   team: 'ID or name of the team.',
   user: 'ID or email address of the user.',
   models: 'IDs of the models that the key may use, separated by `;`. Empty or `*` for all models.',
@@ -38,6 +48,7 @@ const listIn = (cell: string): readonly string[] =>
 export function csvKey(row: CsvRow, at: string, terms: ReadingTerms): ForeignKey {
   const { name, budget, models, expires, labels, suspended = '', team, user } = row;
   const limits = limitsIn(row);
+  if (budget === undefined && (row.spent || row.resets)) unusable('`spent` and `resets` need the column `budget`.');
   return {
     at,
     hash: hashOf(row),
@@ -45,7 +56,7 @@ export function csvKey(row: CsvRow, at: string, terms: ReadingTerms): ForeignKey
       ...(name !== undefined && { name }),
       ...(models !== undefined && { models: modelsIn(models) }),
       ...(limits !== undefined && { limits }),
-      ...(budget !== undefined && { budgets: listIn(budget).map((text) => budgetIn(text, terms)) }),
+      ...(budget !== undefined && { budgets: budgetsIn(row, budget, terms) }),
       ...(expires !== undefined && { expiresAt: expires === '' ? null : momentOf('expires', expires) }),
       ...(labels !== undefined && { labels: labelsIn(labels) }),
     },
@@ -101,16 +112,36 @@ function labelsIn(cell: string): Readonly<Record<string, string>> {
   );
 }
 
+/** Reads the budgets of a row. What was spent in the window of the only budget is its opening. */
+function budgetsIn({ spent = '', resets = '' }: CsvRow, cell: string, terms: ReadingTerms): readonly KeyBudget[] {
+  const budgets = listIn(cell).map((text) => budgetIn(text, terms));
+  const [budget, ...others] = budgets;
+  if (spent === '' && resets === '') return budgets;
+  if (!budget || others.length > 0) return unusable('`spent` and `resets` need exactly one budget in `budget`.');
+  const end = resets === '' ? null : nextQuarter(momentOf('resets', resets));
+  const every = budget.every && end !== null ? { ...budget.every, from: end } : budget.every;
+  const amount = spent === '' ? 0 : readAmount(spent, { bare: 'Credits', usdPerCredit: terms.usdPerCredit });
+  if (typeof amount !== 'number') return unusable(`\`spent\`: "${spent}" ${amount.problem}`);
+  if (amount < 0) return unusable('`spent` must not be negative.');
+  if (amount > 0 && end === null && budget.window !== 'total')
+    return unusable('`resets` is needed with `spent`: the moment at which the budget begins again.');
+  return [{ ...budget, ...(every && { every }), ...(amount > 0 && { opening: { spent: amount, until: end } }) }];
+}
+
 /** Reads a budget in the form of the command `keys create`. @throws UnusableRow */
 function budgetIn(text: string, { usdPerCredit, now, readBudget }: ReadingTerms): KeyBudget {
   try {
     const stated = readBudget(text, now);
-    const { limit_credits: amount, window, time_zone: timeZone, on_exhausted: action, until: end } = stated;
+    const { limit_credits: amount, window, every, time_zone: timeZone, on_exhausted: action, until: end } = stated;
     const limit = readAmount(amount, { bare: 'Credits', usdPerCredit });
     if (typeof limit !== 'number') return unusable(`\`budget\`: "${amount}" ${limit.problem}`);
     const until = end === undefined ? null : parseMoment(end);
     const onExhausted = EXHAUSTED_ACTIONS.find((one) => one === action) ?? 'cap';
-    return { limit, window, timeZone, onExhausted, ...(until !== null && { until }) };
+    const from = every && parseMoment(every.from);
+    return {
+      ...{ limit, window, timeZone, onExhausted, ...(until !== null && { until }) },
+      ...(every && from != null && { every: { seconds: every.seconds, from } }),
+    };
   } catch (cause) {
     if (!(cause instanceof UsageError)) throw cause;
     return unusable(`\`budget\`: ${cause.message}`);

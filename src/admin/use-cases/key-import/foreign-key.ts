@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { canBeForeign, KEY_LENGTH_MAX, looksLikeKey } from '../../../access/key.ts';
 import { KEY_BITS_MIN, strengthOf } from '../../../access/key-strength.ts';
+import { QUARTER_MS } from '../../../core/accounting/window.ts';
 import type { WindowKind } from '../../../core/money/budget.ts';
 import type { Decimal } from '../../../core/money/decimal.ts';
 import { parseMoment } from '../../../core/time/clock.ts';
@@ -45,6 +46,7 @@ interface StatedBudget {
   readonly time_zone: string;
   readonly on_exhausted: string;
   readonly until?: string;
+  readonly every?: { readonly seconds: number; readonly from: string };
 }
 
 /** What a reader of a file needs. */
@@ -98,6 +100,9 @@ export function hashIn(text: string): Uint8Array | null {
   const bytes = Buffer.from(text, 'base64url');
   return bytes.length === 32 ? bytes : null;
 }
+
+/** Returns the first quarter of an hour from a moment on, because windows of budgets begin on quarters. */
+export const nextQuarter = (at: number): number => Math.ceil(at / QUARTER_MS) * QUARTER_MS;
 
 /** Reads a moment. A text without a time zone is in UTC, as databases write it. @returns ms since 1970 */
 export function momentIn(text: string): number | null {

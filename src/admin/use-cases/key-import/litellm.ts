@@ -1,6 +1,19 @@
 import { NO_LIMITS, statedLimits } from '../../../access/terms.ts';
+import { windowAt } from '../../../core/accounting/window.ts';
 import { isObject, objectOf } from '../../../core/json/object.ts';
-import { type ForeignKey, hashIn, hashOfPlain, momentIn, type ReadingTerms, unusable } from './foreign-key.ts';
+import { toMicrocredits } from '../../../core/money/amount.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
+import { type Decimal, parseDecimal } from '../../../core/money/decimal.ts';
+import type { KeyBudget } from '../../../core/people/caller.ts';
+import {
+  type ForeignKey,
+  hashIn,
+  hashOfPlain,
+  momentIn,
+  nextQuarter,
+  type ReadingTerms,
+  unusable,
+} from './foreign-key.ts';
 
 /** This file reads keys of LiteLLM: rows of `/key/list?return_full_object=true` and of its table `LiteLLM_VerificationToken` (1.110.2). */
 
@@ -57,7 +70,7 @@ export const litellmName = ({ key_alias: alias, key_name: name }: LitellmRow): s
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
 /** Reads a row. @throws UnusableRow */
-export function litellmKey(row: LitellmRow, at: string, _terms: ReadingTerms): ForeignKey {
+export function litellmKey(row: LitellmRow, at: string, terms: ReadingTerms): ForeignKey {
   const token = textOf(row.token);
   if (token === null) return unusable('The row has no `token`.');
   if (row.team_id === DASHBOARD_TEAM) unusable('LiteLLM made the key for a login to its dashboard.');
@@ -69,7 +82,6 @@ export function litellmKey(row: LitellmRow, at: string, _terms: ReadingTerms): F
   const routes = listIn('allowed_routes', row.allowed_routes);
   if (routes.length > 0 && !routes.some((route) => ALL_ROUTES.has(route)))
     unusable(restricted('allowed_routes', 'Scopes of a key decide which operations it may use.'));
-  checkSpend(row);
   const { labels, leftOut } = labelsOf(row);
   const models = modelsOf(row);
   const user = textOf(row.user_id);
@@ -80,7 +92,7 @@ export function litellmKey(row: LitellmRow, at: string, _terms: ReadingTerms): F
       name: litellmName(row),
       models,
       labels,
-      budgets: [],
+      budgets: budgetsOf(row, terms),
       limits: statedLimits({
         ...NO_LIMITS,
         requestsPerMinute: numberOf('rpm_limit', row),
@@ -104,9 +116,58 @@ export function litellmKey(row: LitellmRow, at: string, _terms: ReadingTerms): F
 const restricted = (field: string, reason: string) =>
   `\`${field}\` limits the key. ${reason} Remove it from the file to import the key without this limit.`;
 
-/** A budget needs its window and the spend so far. */
-function checkSpend(row: LitellmRow): void {
-  if (!isEmpty(valueIn(row.max_budget))) unusable(restricted('max_budget', 'Signalbox cannot import its spend yet.'));
+/** Lengths of windows, in seconds, by their unit. LiteLLM also has months, which begin on the first day of a month in UTC. */
+const UNIT_S: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
+const DURATION_WORDS: Readonly<Record<string, string>> = { hourly: '1h', daily: '24h', weekly: '7d', monthly: '30d' };
+
+/**
+ * The budget of a row. Its windows begin at `budget_reset_at`, as in LiteLLM. What the row has spent is the opening of its window: LiteLLM resets
+ * the spend late, so it may be of a window that is over, and then it does not count.
+ */
+function budgetsOf(row: LitellmRow, { usdPerCredit }: ReadingTerms): readonly KeyBudget[] {
+  const limit = amountOf('max_budget', row, usdPerCredit);
+  if (limit === null) return [];
+  const windows = windowsOf(row);
+  const spent = amountOf('spend', row, usdPerCredit) ?? 0;
+  const { until, ...window } = windows;
+  return [{ limit, timeZone: 'UTC', onExhausted: 'cap', ...window, ...(spent > 0 && { opening: { spent, until } }) }];
+}
+
+type Windows = Pick<KeyBudget, 'window' | 'every'> & { readonly until: number | null };
+
+function windowsOf(row: LitellmRow): Windows {
+  const stated = textOf(row.budget_duration);
+  if (stated === null) return { window: 'total', until: null };
+  const reset = momentOf('budget_reset_at', row);
+  const duration = DURATION_WORDS[stated.trim().toLowerCase()] ?? stated;
+  if (reset === null) {
+    return unusable(
+      '`budget_reset_at` is missing, so nobody knows when the budget begins again. State it in the file.',
+    );
+  }
+  if (duration === '1mo') return monthly(reset);
+  const [, count, unit = ''] = /^(\d{1,9})([smhdw])$/.exec(duration) ?? [];
+  const seconds = Number(count) * (UNIT_S[unit] ?? 0);
+  if (!(seconds > 0)) return unusable(restricted('budget_duration', `Signalbox has no windows of ${stated}.`));
+  const from = nextQuarter(reset);
+  return { window: 'every', every: { seconds, from }, until: from };
+}
+
+function monthly(reset: number): Windows {
+  if (windowAt('month', 'UTC', reset).starts === reset) return { window: 'month', until: reset };
+  return unusable('`budget_reset_at` is not the first day of a month. State `budget_duration` in days.');
+}
+
+function amountOf(field: string, row: LitellmRow, usdPerCredit: Decimal | null): Microcredits | null {
+  const value = row[field];
+  if (value === null || value === undefined || value === '') return null;
+  const number = Number(value);
+  if (typeof value === 'object' || !Number.isFinite(number) || number < 0)
+    return unusable(`\`${field}\` takes an amount of USD.`);
+  const decimal = parseDecimal(number.toFixed(12));
+  const amount = decimal && toMicrocredits({ value: decimal, unit: 'USD' }, { bare: 'USD', usdPerCredit });
+  if (typeof amount === 'number') return amount;
+  return unusable(`\`${field}\` ${amount?.problem ?? 'takes an amount of USD.'}`);
 }
 
 function modelsOf(row: LitellmRow): readonly string[] | null {

@@ -2,7 +2,7 @@ import { bringInLine, holderOf, type KeyEntry, keyEntryOf, keyStateOf } from '..
 import { callerLevels } from '../../../access/levels.ts';
 import { isOut, levelsAbove } from '../../../access/people-copy.ts';
 import { type FundStanding, fundName } from '../../../core/accounting/fund.ts';
-import { windowAt } from '../../../core/accounting/window.ts';
+import { windowOf } from '../../../core/accounting/window.ts';
 import { SignalboxError } from '../../../core/errors.ts';
 import type { Budget } from '../../../core/money/budget.ts';
 import { budgetsAt } from '../../../core/people/caller.ts';
@@ -120,13 +120,7 @@ function payerOf(
       const drawn: DrawnFund[] = [...budgets, ...own].flatMap((budget) => {
         const subject = subjectOf(budget, scope);
         if (subject === null) return [];
-        return [
-          new BudgetFund(
-            { budget, generation: 0, rank: 0, at: 0 },
-            windowAt(budget.window, budget.timeZone, timeMs),
-            subject,
-          ),
-        ];
+        return [new BudgetFund({ budget, generation: 0, rank: 0, at: 0 }, windowOf(budget, timeMs), subject)];
       });
       const balance = known.find(({ title }) => title.kind === 'balance' && title.name === holderOf(info));
       if (balance) drawn.push(balanceFund(balance.title.name));

@@ -41,6 +41,8 @@ export const NEW_BUDGET: Texts = {
   time_zone: 'UTC',
   on_exhausted: 'cap',
   until: '',
+  // The windows of a budget of a length, which the form keeps as they are; '' for other budgets.
+  every: '',
 };
 
 /** The limit of a budget as the viewer would type it. The conversion to USD and back is exact. */
@@ -51,13 +53,19 @@ function limitIn(budget: unknown): string {
 
 /** Budgets, which are always sent as a complete list. */
 export const BUDGETS: Coder<readonly Texts[]> = {
-  read: (value) => listOf(value).map((budget) => ({ ...textsOf(NEW_BUDGET, budget), limit_credits: limitIn(budget) })),
+  read: (value) =>
+    listOf(value).map((budget) => ({
+      ...textsOf(NEW_BUDGET, budget),
+      limit_credits: limitIn(budget),
+      every: JSON.stringify(membersOf(budget)?.every) ?? '',
+    })),
   write: (value) =>
     value.length === 0
       ? null
-      : value.map(({ limit_credits = '', time_zone = '', until = '', ...rest }) => ({
+      : value.map(({ limit_credits = '', time_zone = '', until = '', every = '', ...rest }) => ({
           ...{
             ...rest,
+            ...(rest.window === 'every' && every !== '' && { every: JSON.parse(every) }),
             ...(until !== '' && { until }),
             limit_credits: amountToSend(limit_credits),
             time_zone: time_zone.trim() || 'UTC',

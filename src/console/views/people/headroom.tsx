@@ -41,7 +41,7 @@ const UNTOLD = {
   renews_at: null,
 };
 
-const WINDOWS = { day: 'Day', week: 'Week', month: 'Month', total: 'In total' } as const;
+const WINDOWS = { day: 'Day', week: 'Week', month: 'Month', total: 'In total', every: 'Period' } as const;
 
 /** The use of a budget of a key, person or team. The ledger adds details if the viewer may read the ledger. */
 function usageOf(budget: Budget, funds: readonly Fund[]): BudgetUse {

@@ -12,6 +12,7 @@ const WINDOWS: Readonly<Record<WindowKind, string>> = {
   week: 'Each week',
   month: 'Each month',
   total: 'In total',
+  every: 'Each period',
 };
 const WHEN_SPENT: Readonly<Record<ExhaustedAction, string>> = {
   cap: 'Shorten answers',
@@ -89,7 +90,8 @@ const BudgetsInput = ({ value, set, errorAt }: InputProps<readonly Texts[]>) => 
             error: errorAt(`[${at}].${of}`),
             onValue: (text: string) => set(value.with(at, { ...budget, [of]: text })),
           };
-          if (options) return <Select key={of} {...shared} options={options} />;
+          const open = budget.every ? options : options?.filter(({ value }) => value !== 'every');
+          if (open) return <Select key={of} {...shared} options={open} />;
           return isAmount ? <AmountField key={of} {...shared} /> : <Field key={of} {...shared} />;
         })}
         <Button kind="plain" aria-label={`Remove budget ${at + 1}`} onClick={() => set(value.toSpliced(at, 1))}>
