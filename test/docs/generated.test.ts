@@ -17,6 +17,7 @@ import { explainPicture } from './explain-picture.ts';
 import { failureModesPage } from './failure-modes-page.ts';
 import { foundSecretsPage, GUARDS_PAGE } from './found-secrets-page.ts';
 import { housePicture } from './house-picture.ts';
+import { IMPORTING_KEYS, importingKeysPage } from './importing-keys-page.ts';
 import { metricsPage } from './metrics-page.ts';
 import { OWN_SERVERS, ownServersPage } from './own-servers-page.ts';
 import { playgroundDialects } from './playground-dialects.ts';
@@ -50,6 +51,7 @@ const PAGES = {
   [ESCALATION_PAGE]: escalationPage,
   [AGENTS_PAGE]: agentsPage,
   'test/panel/choices.md': choicesPage,
+  [IMPORTING_KEYS]: importingKeysPage,
   [UNITS_PAGE]: unitsPage,
   ...AGENT_PAGES,
   ...PROVIDER_PAGES,
