@@ -9,7 +9,7 @@ import { keyBudgetIn } from './kit/texts.ts';
 import { type IMPORT_ACTIONS, type ImportDesk, importFile } from './use-cases/key-import/import-keys.ts';
 
 /** The services that an import uses. */
-export interface ImportServices extends ImportDesk, Pick<OperationHost, 'usdPerCredit'> {}
+export interface ImportServices extends ImportDesk, Pick<OperationHost, 'usdPerCredit' | 'modelWarnings'> {}
 
 /** The most bytes of a file that the command reads. */
 const FILE_BYTES_MAX = 256 * 1_048_576;
@@ -163,7 +163,15 @@ export const importForeignKeys = operationsOn<ImportServices>()({
   async run(services, { by, now }, { file, apply = false }) {
     const worth = await services.usdPerCredit();
     const usdPerCredit = worth === null ? null : parseDecimal(worth);
-    const { rows, notes } = await importFile(by, services, file, { usdPerCredit, now, readBudget: keyBudgetIn }, apply);
+    const { rows, notes: ofFile } = await importFile(
+      by,
+      services,
+      file,
+      { usdPerCredit, now, readBudget: keyBudgetIn },
+      apply,
+    );
+    const models = [...new Set(rows.flatMap((row) => row.models ?? []))];
+    const notes = [...ofFile, ...((await services.modelWarnings?.(models, by.caller)) ?? [])];
     const count = (action: string) => rows.filter((row) => row.action === action).length;
     const counts = { create: count('create'), change: count('change'), same: count('same'), refuse: count('refuse') };
     return { applied: apply, ...counts, notes, keys: rows };

@@ -180,6 +180,11 @@ describe('the keys of LiteLLM', () => {
   });
 });
 
+test('the answer warns about models that the policy does not have', async () => {
+  const { notes } = await imported(`key,models\n${foreignKey()},best;bst\n`, false);
+  expect(notes).toEqual([expect.stringContaining('`bst`')]);
+});
+
 test('the command imports at the server and without one, shows all models, and ends with 2 if a key cannot come', async () => {
   const data = join(folder, 'data');
   const server = await startSignalbox({ data });
