@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { openKeys } from '../../src/access/keys.ts';
+import { everyOperation as servedOperations } from '../../src/admin/groups.ts';
 import type { Operation } from '../../src/admin/kit/operation.ts';
 import * as roles from '../../src/admin/use-cases/roles.ts';
 import { everyHelp } from '../../src/cli/all-help.ts';
@@ -14,7 +15,7 @@ import type { OpenStore } from '../../src/store/driver.ts';
 import { openStore } from '../../src/store/open.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { SUBJECT } from '../security/command-rows.ts';
-import { cellsOf, MATRIX, ROLES } from '../security/matrix-rows.ts';
+import { cellsOf, missingRows, ROLES, rowOf } from '../security/matrix-rows.ts';
 import { loginOf, MODEL, meBy } from '../sign-in/stage.ts';
 import { payment } from '../store/suites/payments.ts';
 import { subject } from '../store/suites/subjects.ts';
@@ -268,23 +269,29 @@ test('every operation has a unique name and a unique address', () => {
 
 test('the server serves every operation as its definition says, and each operation has a row in the matrix of roles', async () => {
   const { paths } = await openApiOf<{ paths: Record<string, Record<string, { summary: string }>> }>(box.url);
+  const served = (await servedOperations()).map(({ http }) => http);
+  const missing = OPERATIONS.filter(({ http }) => !served.includes(http));
+  expect(missing.map(({ name }) => `Add ${name} to GROUPS or SERVED of src/admin/groups.ts.`)).toEqual([]);
   for (const { name, method, path, summary } of OPERATIONS) {
     const documented = paths[path.replace(':id', '{id}')]?.[method.toLowerCase()];
     expect([name, documented?.summary]).toEqual([name, summary]);
   }
-  expect(OPERATIONS.map(documentedName).filter((one) => !(one in MATRIX))).toEqual([]);
+  expect(missingRows(OPERATIONS.map(documentedName))).toEqual([]);
 });
 
 test('every operation with a command is in the help', () => {
   const commands = OPERATIONS.filter(({ command }) => command !== false).map(({ name }) => name);
-  expect(commands.filter((name) => !(name in HELP))).toEqual([]);
+  const missing = commands.filter((name) => !(name in HELP));
+  expect(missing.map((name) => `Add ${name} to GROUPS of src/admin/groups.ts, or state \`command: false\`.`)).toEqual(
+    [],
+  );
 });
 
 describe('every operation is allowed only for the roles in its row of the matrix:', () => {
   for (const operation of OPERATIONS) {
     test(operation.name, () => {
       for (const [at, role] of ROLES.entries()) {
-        const isRefused = cellsOf(MATRIX[documentedName(operation)]!, 'own')[at] === 403;
+        const isRefused = cellsOf(rowOf(documentedName(operation)), 'own')[at] === 403;
         const isAllowed = roles.mayTake(role, operation.action);
         // Other routes accept no logins, and also check scopes.
         if (!operation.path.startsWith('/admin/')) continue;

@@ -1,3 +1,4 @@
+import { GROUPS } from '../../src/admin/groups.ts';
 import type { Action } from '../../src/admin/use-cases/roles.ts';
 
 /** The objects in the prepared data folder that commands work on, and files outside it. */
@@ -38,8 +39,15 @@ const changing = (action: Action, leaves: string, ...words: readonly string[]): 
   leaves: [leaves],
 });
 
-/** What every command does, in an order in which each command finds the objects that it needs. */
-export const COMMANDS: Readonly<Record<string, CommandRow>> = {
+/** The commands of operations that only read and need no ID. They run without arguments, and use the action of their operation. */
+async function readingRows(): Promise<Record<string, CommandRow>> {
+  const groups = await Promise.all(Object.values(GROUPS).map(({ operations }) => operations()));
+  const reading = groups.flat().filter(({ method, takesId }) => method === 'GET' && !takesId);
+  return Object.fromEntries(reading.map(({ name, action }) => [name, once([action])]));
+}
+
+/** What all other commands do, and reading commands that need arguments or use further actions. */
+const STATED_ROWS: Readonly<Record<string, CommandRow>> = {
   // Commands that only use a policy or a file, or that start the server, need no action.
   serve: { runs: ({ policies }) => [['--port', '0', '--policies', policies]], takes: [] },
   // The parent of the processes does the work, as after a signal.
@@ -56,7 +64,6 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     takes: ['policy.write'],
     leaves: ['change policy_files', 'load policy', 'change policy_files', 'load policy'],
   },
-  'policy history': once(['policy.read']),
   'policy rollback': { ...once(['policy.write'], '1'), leaves: ['change policy_files', 'load policy'] },
   'policy explain': {
     runs: ({ policies, key, decision }) => [
@@ -71,12 +78,10 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   'import litellm': { runs: ({ out }) => [[`${out}/litellm.yaml`, '--out', `${out}/imported`]], takes: [] },
 
   'teams create': changing('teams.change', 'create team', '--name', 'ads'),
-  'teams list': once(['people.read']),
   'teams show': once(['people.read'], 'ads'),
   'teams change': changing('teams.change', 'change team', 'ads', '--name', 'ads-two'),
   'teams delete': changing('teams.change', 'remove team', 'ads-two'),
   'users create': changing('people.change', 'create user', '--name', 'Eve', '--email', 'eve@example.com'),
-  'users list': once(['people.read']),
   'users show': once(['people.read'], 'eve@example.com'),
   'users change': changing('people.change', 'change user', 'eve@example.com', '--role', 'auditor'),
   'users suspend': changing('people.change', 'suspend user', 'eve@example.com'),
@@ -92,7 +97,6 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     takes: ['keys.import'],
     leaves: ['create key'],
   },
-  'keys list': once(['keys.read']),
   'keys show': once(['keys.read'], KEY),
   'keys change': changing('keys.change', 'change key', KEY, '--name', 'renamed'),
   'keys grant': { ...once(['keys.grant', 'keys.read'], KEY, '5'), leaves: ['grant key'] },
@@ -101,9 +105,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   'keys resume': changing('keys.suspend', 'resume key', KEY),
   'keys revoke': { ...changing('keys.change', 'revoke key', KEY), takes: ['keys.change', 'keys.read'] },
   'keys log': once(['trail.read']),
-  'logins list': once(['logins.read']),
   'logins end': { runs: ({ login }) => [[login]], takes: ['logins.end'], leaves: ['end login'] },
-  'subjects list': once(['subjects.read']),
   'subjects show': once(['subjects.read'], SUBJECT),
   'subjects block': {
     ...changing('subjects.change', 'block subject', SUBJECT),
@@ -114,27 +116,19 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     takes: ['subjects.change', 'subjects.read'],
   },
   'wallets credit': { ...once(['wallets.change', 'wallets.read'], WALLET, '5'), leaves: ['grant wallet'] },
-  'wallets list': once(['wallets.read']),
   'wallets show': once(['wallets.read'], WALLET),
   'wallets block': { ...once(['wallets.change', 'wallets.read'], WALLET), leaves: ['block wallet'] },
   'wallets unblock': { ...once(['wallets.change', 'wallets.read'], WALLET), leaves: ['unblock wallet'] },
-  instances: once(['status.read']),
-  'endpoints list': once(['endpoints.read']),
   doctor: { runs: ({ policies }) => [['--policies', policies]], takes: ['status.read'] },
   'alerts list': { runs: ({ policies }) => [['--policies', policies]], takes: ['alerts.read'] },
   'alerts test': { runs: ({ policies }) => [['--policies', policies]], takes: ['alerts.test'] },
-  'decisions list': once(['decisions.list']),
   'decisions show': { runs: ({ decision }) => [[decision]], takes: ['decisions.list'] },
-  'guards list': once(['decisions.list']),
-  'cache status': once(['decisions.list']),
-  'learn status': once(['learning.read']),
   'learn export': once(['learning.read']),
   'learn reset': {
     runs: ({ policies }) => [['--yes', '--policies', policies]],
     takes: ['learning.change'],
     leaves: ['reset learning'],
   },
-  'ledger status': once(['ledger.read']),
   'ledger usage': once(['ledger.read', 'usage.read']),
   'ledger export': once(['ledger.read']),
   'ledger reconcile': {
@@ -148,7 +142,6 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     leaves: ['refund decision'],
   },
   'ledger backup': { runs: ({ out }) => [[`${out}/copy.db`]], takes: ['ledger.copy'] },
-  'traffic show': once(['traffic.read']),
   'db copy': {
     runs: ({ out }) => [[`${out}/copy.db`, `${out}/copy-of-it.db`]],
     takes: ['database.change', 'ledger.copy'],
@@ -157,11 +150,13 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   'db accept': once(['database.change']),
   'db migrate': once(['database.change', 'status.read']),
   'traffic rebuild': once(['traffic.rebuild']),
-  'trail list': once(['trail.read']),
   'trail verify': once(['trail.read']),
   'trail export': once(['trail.read']),
   'trail erase': changing('trail.erase', 'erase trail', '--subject', KEY, '--yes'),
 };
+
+/** What every command does, in an order in which each command finds the objects that it needs. */
+export const COMMANDS: Readonly<Record<string, CommandRow>> = { ...(await readingRows()), ...STATED_ROWS };
 
 /** Commands that use no data folder. */
 export const WITHOUT_DATA: ReadonlySet<string> = new Set([

@@ -216,3 +216,16 @@ export const targetsOf = (operation: string, row: Row): readonly Target[] =>
   isByTarget(row) || HAS_OWNER.test(operation) ? TARGETS : ['other'];
 
 export const cellsOf = (row: Row, target: Target): Cells => (isByTarget(row) ? row[target] : row);
+
+/** Returns sentences that say which rows to add for operations. */
+export const missingRows = (operations: readonly string[]): readonly string[] =>
+  operations
+    .filter((operation) => !(operation in MATRIX))
+    .map((operation) => `Add a row for ${operation} to MATRIX of test/security/matrix-rows.ts.`);
+
+/** @throws Error that names the row to add if the operation has none */
+export function rowOf(operation: string): Row {
+  const row = MATRIX[operation];
+  if (!row) throw new Error(missingRows([operation])[0]);
+  return row;
+}
