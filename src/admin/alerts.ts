@@ -24,8 +24,10 @@ export interface AlertServices {
       webhooks: readonly AlertWebhook[],
     ): Promise<readonly { readonly webhook: string; readonly problem: string | null }[]>;
   };
-  /** The rules and webhooks of the active policy, or of the policy of a folder. */
+  /** The rules and webhooks of the active policy, or of the policy of a folder. @throws UsageError if that policy is rejected */
   alertPolicy(): AlertPolicy | Promise<AlertPolicy>;
+  /** As `alertPolicy`, but null after a warning if that policy is rejected. The alerts that were sent need no policy. */
+  alertPolicyIfValid(): AlertPolicy | Promise<AlertPolicy | null>;
 }
 const operation = operationsOn<AlertServices>();
 
@@ -33,6 +35,8 @@ const operation = operationsOn<AlertServices>();
 const STATE_MESSAGES = 200;
 const LIMIT = 20;
 const LIMIT_MAX = 200;
+
+const NO_ALERTS: AlertPolicy = { rules: [], webhooks: [] };
 
 const WATCHED = [...Object.keys(ALERT_EVENTS), 'test'];
 const on = f.word(WATCHED, 'What the rule watches.', 'budget_share');
@@ -201,7 +205,7 @@ interface PrintedList {
 /** Describes the state of each webhook, below the table of alerts. */
 const webhooksText = ({ webhooks }: PrintedList): string =>
   webhooks.length === 0
-    ? 'The policy declares no webhook: alerts.webhooks is empty.\n'
+    ? 'No webhook was found in alerts.webhooks.\n'
     : webhooks.map(({ name, state, problem: why }) => `Webhook ${name}: ${state}${why ? `, ${why}` : ''}.\n`).join('');
 
 /** The operations of `/admin/alerts` and `signalbox alerts`: list the alerts that were sent, and test a webhook. */
@@ -224,9 +228,9 @@ export const ALERT_OPERATIONS = [
     errorField: 'limit',
     commandLimit: LIMIT,
     prints: { columns: ['time', 'type', 'rule', 'deliveries', 'text'], sum: webhooksText },
-    async run({ alerts, alertPolicy }, _, { limit = LIMIT, after }) {
+    async run({ alerts, alertPolicyIfValid }, _, { limit = LIMIT, after }) {
       const before = after === undefined ? null : placeOf(after);
-      const { rules, webhooks } = await alertPolicy();
+      const { rules, webhooks } = (await alertPolicyIfValid()) ?? NO_ALERTS;
       const recent = await alerts.list({ before: null, limit: STATE_MESSAGES });
       const all = inBatches<AlertMessage>((last, most) => alerts.list({ before: last?.id ?? before, limit: most }));
       const bodyOf = sizedAs(Alert);

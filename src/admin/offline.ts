@@ -176,31 +176,42 @@ const PARTS = {
   pushes: async (database: OfflineDatabase) => ({
     desk: { store: await database.pushes(), isServed: database.isServed },
   }),
-  policy: async (database: OfflineDatabase) => ({
-    async alertPolicy() {
+  async policy(database: OfflineDatabase) {
+    const { source } = database;
+    const alertPolicy = async () => {
       const [{ judge, folder }, { generous, runtimeOf }] = await Promise.all([
-        database.source.policy(),
+        source.policy(),
         import('./use-cases/policy/tools.ts'),
       ]);
       // The variables of providers need not be set.
       return (await runtimeOf(folder, { ...judge, env: generous(judge.env) })).snapshot.alerts;
-    },
-    alerts: {
-      list: async (...page: Parameters<AlertTable['list']>) => (await database.write(['alerts'])).alerts.list(...page),
-      async test(webhooks: readonly AlertWebhook[]) {
-        const [{ judge }, { testContent, testWebhook }] = await Promise.all([
-          database.source.policy(),
-          import('./alerts/alerts.ts'),
-        ]);
-        const time = database.source.now();
-        // No server assigned an ID to this message, so the current time serves as its ID.
-        const message = { id: idAt(time), time, content: testContent() };
-        return Promise.all(
-          webhooks.map((hook) => testWebhook(message, hook, { env: judge.env.get, now: database.source.now })),
-        );
+    };
+    return {
+      alertPolicy,
+      alertPolicyIfValid: () =>
+        alertPolicy().catch((cause: unknown) => {
+          if (!(cause instanceof UsageError)) throw cause;
+          source.warn(`${cause.message} Its alert rules and webhooks are not listed.`);
+          return null;
+        }),
+      alerts: {
+        list: async (...page: Parameters<AlertTable['list']>) =>
+          (await database.write(['alerts'])).alerts.list(...page),
+        async test(webhooks: readonly AlertWebhook[]) {
+          const [{ judge }, { testContent, testWebhook }] = await Promise.all([
+            source.policy(),
+            import('./alerts/alerts.ts'),
+          ]);
+          const time = source.now();
+          // No server assigned an ID to this message, so the current time serves as its ID.
+          const message = { id: idAt(time), time, content: testContent() };
+          return Promise.all(
+            webhooks.map((hook) => testWebhook(message, hook, { env: judge.env.get, now: source.now })),
+          );
+        },
       },
-    },
-  }),
+    };
+  },
   doctor: async ({ source }: OfflineDatabase) => ({ doctor: await source.doctor() }),
 };
 

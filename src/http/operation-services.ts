@@ -70,6 +70,7 @@ export function operationServices(services: RouteServices, options: AppOptions):
     levelsOf: (caller) => levels.of(caller),
     trailHeads: options.trailHeads ?? (() => []),
     alertPolicy: () => snapshot().alerts,
+    alertPolicyIfValid: () => snapshot().alerts,
     guards: () => snapshot().guards,
     cachePolicy: () => snapshot().cache,
     cachedAnswers: cache,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openStore } from '../../src/store/open.ts';
+import { message } from '../store/suites/alerts.ts';
 import { tempFolder } from '../store/support.ts';
 import { runHere } from '../support/run-here.ts';
 import { writePolicy } from '../support/signalbox.ts';
@@ -13,7 +14,9 @@ const broken = writePolicy({ 'policy.yaml': 'version: [1\n' });
 const env = { SIGNALBOX_DATA: folder.path, SIGNALBOX_POLICIES: broken };
 
 beforeAll(async () => {
-  await (await openStore(join(folder.path, 'signalbox.db'), { mode: 'serve', program: 'test' })).close();
+  const store = await openStore(join(folder.path, 'signalbox.db'), { mode: 'serve', program: 'test' });
+  await store.commit([store.alerts.insert(message(store.instance.nextId()))]);
+  await store.close();
 });
 afterAll(() => folder[Symbol.dispose]());
 
@@ -33,8 +36,15 @@ test.each([
   expect([code, err]).toEqual([0, '']);
 });
 
+test('alerts that were sent are listed while the policy is broken, with a warning that its rules are not', async () => {
+  const { code, out, err } = await runHere(['alerts', 'list', '--json'], env);
+  expect([code, err]).toEqual([0, expect.stringContaining('Its alert rules and webhooks are not listed.')]);
+  const { data, rules } = JSON.parse(out);
+  expect([data.map(({ type }: { type: string }) => type), rules]).toEqual([['alert'], []]);
+});
+
 test('commands that need the policy report it', async () => {
   expect((await runHere(['policy', 'check'], env)).code).toBe(2);
-  const { code, err } = await runHere(['alerts', 'list'], env);
+  const { code, err } = await runHere(['alerts', 'test'], env);
   expect([code, err]).toEqual([1, expect.stringContaining('rejects this policy')]);
 });

@@ -109,6 +109,7 @@ async function statusOf(): Promise<Static<typeof AlertList>> {
   const services = {
     alerts: { list: store.alerts.list, test: async () => [] },
     alertPolicy: () => POLICY,
+    alertPolicyIfValid: () => POLICY,
     usdPerCredit: () => null,
   };
   const call = { by: operatorAs(SERVER), now: time, id: '', credentials: null, tags: null };
