@@ -121,6 +121,14 @@ export const Me = f.named('Me', 'The caller of the request.', {
     'The actions that the caller may take, each with how far it reaches: everything, what belongs to the caller’s team, or what belongs to the caller.',
     { 'usage.own': 'own', 'me.read': 'own' },
   ),
+  dimensions: f.shape('The dimensions of reports that the caller may read. `label` stands for every `label:NAME`.', {
+    spend: f.textList('The dimensions of `GET /admin/spend`.', ['key', 'model', 'label']),
+    ledger: f.textList(
+      'The dimensions of `GET /admin/spend` that the ledger has. Only these can be used with `and`, `of`, and months of other time zones than UTC.',
+      ['key', 'model', 'label'],
+    ),
+    traffic: f.textList('The dimensions by which `GET /admin/traffic` groups.', ['model', 'key']),
+  }),
 });
 
 export const showMe = operationsOn<LoginServices>()({

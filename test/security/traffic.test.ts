@@ -47,10 +47,10 @@ interface TrafficBody {
   readonly other: Line | null;
 }
 
+const read = (asker: PersonName | 'report', path: string): Promise<Response> =>
+  asker === 'report' ? box.get(path, withKey(report)) : box.as(asker).get(path);
 const asked = (asker: PersonName | 'report', query: string): Promise<Response> =>
-  asker === 'report'
-    ? box.get(`/admin/traffic?${query}`, withKey(report))
-    : box.as(asker).get(`/admin/traffic?${query}`);
+  read(asker, `/admin/traffic?${query}`);
 
 /** The requests in the total and by the names of the series. */
 async function told(asker: PersonName | 'report', query: string) {
@@ -148,3 +148,29 @@ test('a report key sees all requests, and names instead of the IDs of keys', asy
   await expectError(await asked('report', 'by=user'), 'invalid_value', 'by');
   await expectError(await asked('report', 'user=user_member'), 'invalid_value', 'user');
 });
+
+/** For each list of dimensions in `GET /admin/me`, a query that the server answers for exactly these dimensions. */
+const READ_BY = {
+  spend: '/admin/spend?count=true&by=',
+  ledger: '/admin/spend?step=month&of=model%3Dtoy&by=',
+  traffic: '/admin/traffic?by=',
+} as const;
+
+for (const person of [...(Object.keys(SIGHTS) as PersonName[]), 'report'] as const) {
+  test(`${person} is told exactly the dimensions by which it can read spend and traffic`, async () => {
+    const { dimensions } = (await (await read(person, '/admin/me')).json()) as {
+      dimensions: Record<keyof typeof READ_BY, string[]>;
+    };
+    for (const name of ['spend', 'ledger', 'traffic'] as const) {
+      const answered: string[] = [];
+      for (const dimension of TRAFFIC_DIMENSIONS) {
+        const { status } = await read(person, READ_BY[name] + (dimension === 'label' ? 'label:whose' : dimension));
+        expect([200, 400]).toContain(status);
+        // A report key gets the charges of all users in one row without a name.
+        const isUseless = person === 'report' && dimension === 'user';
+        if (status === 200 && !isUseless) answered.push(dimension);
+      }
+      expect([name, dimensions[name].toSorted()]).toEqual([name, answered.toSorted()]);
+    }
+  });
+}

@@ -1,12 +1,13 @@
 import { windowAt } from '../../core/accounting/window.ts';
 import { refuse } from '../../core/errors.ts';
+import { type Caller, roleOf } from '../../core/people/caller.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time/clock.ts';
 import type { LabelGrouping } from '../../store/traffic.ts';
 import type { OwnerIds, Owners } from './people.ts';
 import type { Principal } from './principal.ts';
-import { groupingIn, isLabel } from './report/grouping.ts';
+import { dimensionOf, GROUPINGS, groupingIn, isLabel, trafficDimensions } from './report/grouping.ts';
 import { checkZone, momentIn, type Stretch, spanOf, type UsagePeriod } from './report/period.ts';
-import { checkAction, type Reach } from './roles.ts';
+import { checkAction, type Reach, reachOf } from './roles.ts';
 import type { Sight } from './sight.ts';
 import { type TrafficSources, trafficOf } from './traffic/traffic.ts';
 import { keyName, learnKeys, type UsageQuery, type UsageReport } from './usage.ts';
@@ -14,6 +15,25 @@ import { keyName, learnKeys, type UsageQuery, type UsageReport } from './usage.t
 /** The dimensions of spend, in addition to `label:NAME`. Only traffic has tasks. */
 export const SPEND_DIMENSIONS = ['key', 'team', 'user', 'model', 'provider', 'task'] as const;
 type SpendDimension = (typeof SPEND_DIMENSIONS)[number] | LabelGrouping;
+
+/**
+ * The dimensions by which a caller may divide spend, which of them the ledger has, and by which the caller may group traffic. `label` stands
+ * for every `label:NAME`.
+ */
+export function dimensionsFor(caller: Caller) {
+  const reach = reachOf(roleOf(caller), 'traffic.read');
+  if (reach === null) return { spend: [], ledger: [], traffic: [] };
+  const isShown = (name: string) => name !== 'user' || roleOf(caller) !== 'report';
+  const traffic = trafficDimensions(reach).filter(isShown);
+  const ledger = [...SPEND_DIMENSIONS.filter((name) => isBooked(name) && isShown(name)), 'label'];
+  const spend = [...SPEND_DIMENSIONS, 'label'].filter(
+    (name) => ledger.includes(name) || traffic.some((one) => one === name),
+  );
+  return { spend, ledger, traffic };
+}
+
+const isBooked = (dimension: SpendDimension): dimension is LedgerDimension =>
+  isLabel(dimension) || GROUPINGS.some((name) => name === dimension);
 
 /** A query of spend. Absent members have defaults. */
 export interface SpendQuery {
@@ -149,8 +169,7 @@ function spenderIn(text: string): Spender {
 function hasTraffic({ by, and, of, isByMonth, timeZone, reach }: Wanted): boolean {
   // Only traffic has tasks, and it refuses callers who may not see them.
   if (by === 'task') return and === null && of === null;
-  const isSeen = reach === 'all' || by === 'key' || by === 'model' || (by === 'team' && reach === 'team');
-  if (!isSeen || and !== null) return false;
+  if (!trafficDimensions(reach).includes(dimensionOf(by)) || and !== null) return false;
   if (isByMonth) return of === null && timeZone === 'UTC';
   if (of === null) return true;
   if (of.id === '') return false;
@@ -281,9 +300,9 @@ function groupingsOf({ by, and, of, isByMonth }: Wanted): LedgerGroupings {
 }
 
 const booked = (dimension: SpendDimension): LedgerDimension =>
-  dimension === 'task'
-    ? refuse('by', 'The ledger has no tasks, so spend by task is known only without `and` and `of`.')
-    : dimension;
+  isBooked(dimension)
+    ? dimension
+    : refuse('by', 'The ledger has no tasks, so spend by task is known only without `and` and `of`.');
 
 /** The filter of the ledger for a spender. Groups are also compared, because the ledger has no filter for providers and for none. */
 function filterOf(of: Spender | null, { ownersOf }: SpendSources): Omit<UsageQuery, keyof UsagePeriod | 'by'> {

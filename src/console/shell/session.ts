@@ -40,6 +40,15 @@ export function reachOfViewer(action: Action): Reach | null {
   return now.viewer.actions[action] ?? null;
 }
 
+/**
+ * Whether the viewer may read a report by a dimension.
+ * @param report `ledger` for what only charges of the ledger have: months in any time zone, and a second dimension
+ */
+export function mayGroup(report: keyof Viewer['dimensions'], by: string): boolean {
+  const now = session.value;
+  return now.state === 'in' && now.viewer.dimensions[report].includes(by.startsWith('label:') ? 'label' : by);
+}
+
 export const mayView = (action: Action | null): boolean => action === null || reachOfViewer(action) !== null;
 
 /** Shows the sign-in page when the login ends while the page is open. */

@@ -1,5 +1,4 @@
 import { useEffect } from 'preact/hooks';
-import type { Reach } from '../../admin/use-cases/roles.ts';
 import type { TrafficDimension, TrafficGrouping, TrafficStep } from '../../store/traffic.ts';
 import type { Query } from '../api/base.ts';
 import type { ReadOf } from '../api/reads.ts';
@@ -52,10 +51,6 @@ export function dayZone(): string {
   const isWhole = [0, 6].every((month) => new Date(year, month, 1).getTimezoneOffset() % 60 === 0);
   return isWhole ? Intl.DateTimeFormat().resolvedOptions().timeZone : 'UTC';
 }
-
-/** Whether the gateway groups traffic by a dimension for a viewer of this reach. The gateway refuses to group by other dimensions. */
-export const isToldApart = (by: TrafficGrouping, reach: Reach | null): boolean =>
-  reach === 'all' || by === 'key' || by === 'model' || (by === 'team' && reach === 'team');
 
 /**
  * The shortest range that contains all data; if no range contains all data, the longest range.

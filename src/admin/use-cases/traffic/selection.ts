@@ -7,7 +7,7 @@ import {
   type TrafficKind,
   type TrafficTable,
 } from '../../../store/traffic.ts';
-import { dimensionOf, filterSeries, prefixOf, type TrafficFilters } from '../report/grouping.ts';
+import { dimensionOf, filterSeries, prefixOf, type TrafficFilters, trafficDimensions } from '../report/grouping.ts';
 import type { Reach } from '../roles.ts';
 import { checkShown, type Sight } from '../sight.ts';
 
@@ -58,6 +58,7 @@ export async function selectionOf(
   const [filter, ...more] = Object.keys(filters) as TrafficDimension[];
   checkShown(sight, { user: filters.user, by: by === 'user' ? by : undefined });
   if (more.length > 0) refuse(more[0]!, 'Traffic can be filtered by only one dimension at a time.');
+  if (by !== null && !trafficDimensions(reach).includes(dimensionOf(by))) refuseBeyond();
   const keys =
     filter === 'key' ? (await sight.idsOf(filters.key!)).filter((id) => ids?.has(id) ?? true) : ids && [...ids];
   if (keys && (filter === undefined || filter === 'key')) {

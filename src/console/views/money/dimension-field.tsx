@@ -1,4 +1,3 @@
-import type { Reach } from '../../../admin/use-cases/roles.ts';
 import { BASE, queryText } from '../../api/base.ts';
 import { ButtonLink } from '../../design/button.tsx';
 import { Field, Select } from '../../design/field.tsx';
@@ -6,20 +5,13 @@ import { Empty } from '../../design/states.tsx';
 import { recall, remember } from '../../shell/memory.ts';
 import { viewerZone } from '../../shell/range.ts';
 import { param, setParams } from '../../shell/router.ts';
-import { session } from '../../shell/session.ts';
-import { DIMENSION_NAMES, dimensionsOf, isBooked, nounOf, type SpendDimension } from './spend.ts';
-
-/** Whether the viewer signed in with a report key, which may not see people. */
-export function isReportKey(): boolean {
-  const now = session.value;
-  return now.state === 'in' && now.viewer.role === 'report';
-}
+import { DIMENSION_NAMES, dimensionsOfViewer, hasCharges, nounOf, type SpendDimension } from './spend.ts';
 
 /** Selects the dimension by which spend is divided. */
-export function DimensionField({ by, reach }: { readonly by: SpendDimension; readonly reach: Reach }) {
+export function DimensionField({ by }: { readonly by: SpendDimension }) {
   const isLabel = by.startsWith('label:');
   const choose = (next: SpendDimension) => setParams({ by: next === 'key' ? null : next, open: null }, false);
-  const options = dimensionsOf(reach, isReportKey()).map((value) => ({
+  const options = dimensionsOfViewer().map((value) => ({
     value,
     label: `By ${(DIMENSION_NAMES[value] ?? 'label').toLowerCase()}`,
   }));
@@ -40,24 +32,24 @@ export function DimensionField({ by, reach }: { readonly by: SpendDimension; rea
 }
 
 /** The second dimension in the address; null if there is none, or if the ledger cannot combine it with the first. */
-export function secondIn(by: SpendDimension, reach: Reach): SpendDimension | null {
-  return isBooked(by) ? (secondsOf(by, reach).find((known) => known === param('and')) ?? null) : null;
+export function secondIn(by: SpendDimension): SpendDimension | null {
+  return hasCharges(by) ? (secondsOf(by).find((known) => known === param('and')) ?? null) : null;
 }
 
-const secondsOf = (by: SpendDimension, reach: Reach): readonly SpendDimension[] =>
-  dimensionsOf(reach, isReportKey()).filter((known) => known !== by && isBooked(known));
+const secondsOf = (by: SpendDimension): readonly SpendDimension[] =>
+  dimensionsOfViewer().filter((known) => known !== by && hasCharges(known));
 
 /** Selects a second dimension, so that spend is divided by team and model, for example. */
-export const SecondField = ({ by, reach }: { readonly by: SpendDimension; readonly reach: Reach }) =>
-  isBooked(by) ? (
+export const SecondField = ({ by }: { readonly by: SpendDimension }) =>
+  hasCharges(by) ? (
     <Select
       isBare
       label="And by"
-      value={secondIn(by, reach) ?? ''}
+      value={secondIn(by) ?? ''}
       onValue={(and) => setParams({ and }, false)}
       options={[
         { value: '', label: 'One dimension' },
-        ...secondsOf(by, reach).map((value) => ({ value, label: `And by ${nounOf(value).toLowerCase()}` })),
+        ...secondsOf(by).map((value) => ({ value, label: `And by ${nounOf(value).toLowerCase()}` })),
       ]}
     />
   ) : null;
@@ -101,7 +93,7 @@ interface ExportLinkProps {
 
 /** Downloads the charges of a period as CSV with a line for each day or month. The API writes the file. */
 export const ExportLink = ({ by, period, step = 'day', and = null, zone = viewerZone() }: ExportLinkProps) =>
-  isBooked(by) ? (
+  hasCharges(by) ? (
     <ButtonLink
       download={`spend-by-${[step, by, ...(and ? [and] : [])].join('-and-').replace(/\W+/g, '-')}.csv`}
       href={`${BASE}/admin/usage${queryText({ by: [step, by, ...(and ? [and] : [])].join(','), ...period, time_zone: zone, format: 'csv' })}`}

@@ -4,11 +4,11 @@ import { range, viewerZone } from '../../shell/range.ts';
 import { param, setParams } from '../../shell/router.ts';
 import { mayView, reachOfViewer } from '../../shell/session.ts';
 import { ViewHead } from '../../shell/view-head.tsx';
-import { isReportKey, zoneIn } from './dimension-field.tsx';
+import { zoneIn } from './dimension-field.tsx';
 import { Funds } from './funds.tsx';
 import { Months } from './months.tsx';
 import { Payments } from './payments.tsx';
-import { dimensionOf, dimensionsOf, type MoneyTab, TAB_ACTIONS } from './spend.ts';
+import { dimensionOf, dimensionsOfViewer, hasCharges, type MoneyTab, TAB_ACTIONS } from './spend.ts';
 import { Usage } from './usage.tsx';
 
 const PANEL = 'money';
@@ -23,12 +23,12 @@ const TABS: readonly { readonly id: MoneyTab; readonly label: string }[] = [
 export default function Money() {
   const reach = reachOfViewer('traffic.read') ?? 'own';
   const tab = TABS.find(({ id }) => id === param('tab'))?.id ?? 'usage';
-  const by = dimensionOf(param('by'), dimensionsOf(reach, isReportKey()));
+  const by = dimensionOf(param('by'), dimensionsOfViewer());
   const whose = { all: 'all teams', team: 'your team', own: 'your requests' }[reach];
   const hasRange = tab === 'usage';
   const summaries: Readonly<Record<MoneyTab, string>> = {
     usage: `${range.value.label}${range.value.days ? ` in ${viewerZone()}` : ''}, ${whose}`,
-    months: `Six calendar months in ${by === 'task' ? 'UTC' : zoneIn()}, ${whose}`,
+    months: `Six calendar months in ${hasCharges(by) ? zoneIn() : 'UTC'}, ${whose}`,
     budgets: 'Current budgets and balances of the ledger',
     payments: 'All x402 payments, the newest first',
   };
@@ -46,7 +46,7 @@ export default function Money() {
         {!mayView(TAB_ACTIONS[tab]) ? (
           <NoPermission what={tab === 'payments' ? 'Payments' : 'Budgets'} />
         ) : tab === 'months' ? (
-          <Months by={by} reach={reach} />
+          <Months by={by} />
         ) : tab === 'budgets' ? (
           <Funds />
         ) : tab === 'payments' ? (

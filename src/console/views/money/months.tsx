@@ -1,4 +1,3 @@
-import type { Reach } from '../../../admin/use-cases/roles.ts';
 import { useResource } from '../../api/resource.ts';
 import { Lines } from '../../charts/lines.tsx';
 import { monthTime, usd } from '../../design/format.ts';
@@ -8,7 +7,7 @@ import { type Column, columnsOf } from '../../kit/columns.tsx';
 import { dayOf } from '../../shell/days.ts';
 import { useFirstAt } from '../../shell/traffic.ts';
 import { DimensionField, ExportLink, NoLabel, SecondField, secondIn, ZoneField, zoneIn } from './dimension-field.tsx';
-import { isBooked, nameOf, nounOf, type SpendDimension, type SpenderRow, type SpendReport } from './spend.ts';
+import { hasCharges, nameOf, nounOf, type SpendDimension, type SpenderRow, type SpendReport } from './spend.ts';
 
 /** How many months to show. The current month is the last month that is shown. */
 const MONTHS = 6;
@@ -27,8 +26,8 @@ export function monthsUntil(now: number, zone: string): readonly Date[] {
 }
 
 /** Spend by calendar month, as on a provider's bill. */
-export function Months({ by, reach }: { readonly by: SpendDimension; readonly reach: Reach }) {
-  const [zone, and] = [zoneIn(), secondIn(by, reach)];
+export function Months({ by }: { readonly by: SpendDimension }) {
+  const [zone, and] = [zoneIn(), secondIn(by)];
   const starts = monthsUntil(Date.now(), zone);
   const [first, end] = [starts[0] ?? new Date(), starts[MONTHS] ?? new Date()];
   const period = { from: dayOf(first), to: dayOf(end) };
@@ -38,9 +37,9 @@ export function Months({ by, reach }: { readonly by: SpendDimension; readonly re
   return (
     <>
       <div class="money-choice">
-        <DimensionField by={by} reach={reach} />
-        <SecondField by={by} reach={reach} />
-        {isBooked(by) && <ZoneField />}
+        <DimensionField by={by} />
+        <SecondField by={by} />
+        {hasCharges(by) && <ZoneField />}
       </div>
       {by === 'label:' ? (
         <NoLabel />

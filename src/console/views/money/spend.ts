@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks';
-import type { Action, Reach } from '../../../admin/use-cases/roles.ts';
+import type { Action } from '../../../admin/use-cases/roles.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { RENEWAL_MS, type Resource, useResource } from '../../api/resource.ts';
 import { dayOf } from '../../shell/days.ts';
 import { endsOf, range, type TimeRange, viewerZone } from '../../shell/range.ts';
-import { isToldApart, trafficQuery } from '../../shell/traffic.ts';
+import { mayGroup } from '../../shell/session.ts';
+import { trafficQuery } from '../../shell/traffic.ts';
 
 /** The dimension by which spend is divided. A label dimension has the label's name after the colon. */
 export type SpendDimension = 'key' | 'team' | 'user' | 'model' | 'provider' | 'task' | `label:${string}`;
@@ -23,17 +24,18 @@ export type Sums = SpenderRow['whole'];
 export const savedOf = ({ saved_usd, saved_credits }: Sums): Amount | null =>
   saved_usd === null || saved_credits === null ? null : { usd: saved_usd, credits: saved_credits };
 
-/** Whether traffic has the course of spend by a dimension for a viewer of this reach. */
-export const isCounted = (by: SpendDimension, reach: Reach): boolean => by !== 'label:' && isToldApart(by, reach);
+/** Whether a dimension is a label whose name the viewer has not stated yet. */
+const isUnnamed = (by: SpendDimension): boolean => by === 'label:';
 
-/** Whether the ledger knows a dimension. Only decision records have tasks. */
-export const isBooked = (by: SpendDimension): boolean => by !== 'task' && by !== 'label:';
+/** Whether the viewer may read the course of spend by a dimension. */
+export const hasCourse = (by: SpendDimension): boolean => !isUnnamed(by) && mayGroup('traffic', by);
+
+/** Whether the viewer may read charges by a dimension in any time zone, and together with a second dimension. */
+export const hasCharges = (by: SpendDimension): boolean => !isUnnamed(by) && mayGroup('ledger', by);
 
 /** The dimensions that a viewer can select. */
-export const dimensionsOf = (reach: Reach, isReport: boolean): readonly SpendDimension[] => {
-  const all: readonly SpendDimension[] = ['key', 'team', 'user', 'model', 'provider', 'task', 'label:'];
-  return all.filter((by) => (by === 'task' ? reach === 'all' : by === 'user' ? !isReport : true));
-};
+export const dimensionsOfViewer = (): readonly SpendDimension[] =>
+  (['key', 'team', 'user', 'model', 'provider', 'task', 'label:'] as const).filter((by) => mayGroup('spend', by));
 
 export const DIMENSION_NAMES: Readonly<Record<string, string>> = {
   key: 'Key',

@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import type { Reach } from '../../../admin/use-cases/roles.ts';
 import type { TrafficDimension } from '../../../store/traffic.ts';
 import { Button } from '../../design/button.tsx';
 import { Copy } from '../../design/copy.tsx';
@@ -13,11 +12,11 @@ import { Facts } from '../../kit/show.tsx';
 import { compared, periodBefore } from '../../shell/compared.ts';
 import { range } from '../../shell/range.ts';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
-import { reachOfViewer } from '../../shell/session.ts';
+import { mayGroup, reachOfViewer } from '../../shell/session.ts';
 import { useTraffic } from '../../shell/traffic.ts';
 import { savedFigure, savedLabel } from '../overview/saved.ts';
 import { Course, wholeDays } from './course.tsx';
-import { ChargesLink, isReportKey } from './dimension-field.tsx';
+import { ChargesLink } from './dimension-field.tsx';
 import { partOf } from './rise.ts';
 import {
   type Amount,
@@ -25,7 +24,7 @@ import {
   daysOf,
   filterOf,
   type Holder,
-  isCounted,
+  hasCourse,
   nameOf,
   noneOf,
   nounOf,
@@ -50,20 +49,19 @@ const PARTS: Readonly<Record<string, readonly SpendDimension[]>> = {
 };
 
 const partsOf = (by: SpendDimension): readonly SpendDimension[] =>
-  (PARTS[by.startsWith('label:') ? 'label' : by] ?? []).filter((part) => part !== 'user' || !isReportKey());
+  (PARTS[by.startsWith('label:') ? 'label' : by] ?? []).filter((part) => mayGroup('spend', part));
 
 interface SpenderProps {
   readonly holder: Holder;
-  readonly reach: Reach;
   /** The row of the spender in the table; null if the table does not contain the spender. */
   readonly row: SpenderRow | null;
 }
 
 /** The spend and savings of one key, team, model …, over time and divided by another dimension. */
-export function Spender({ holder, reach, row }: SpenderProps) {
+export function Spender({ holder, row }: SpenderProps) {
   const { by, id } = holder;
   // An empty ID cannot be a filter, so spend without a name is known only from its row.
-  const isOwnTraffic = id !== '' && isCounted(by, reach);
+  const isOwnTraffic = id !== '' && hasCourse(by);
   const isLabel = by.startsWith('label:');
   const only = isOwnTraffic ? { [isLabel ? 'label' : by]: isLabel ? `${by.slice('label:'.length)}=${id}` : id } : {};
   const traffic = useTraffic({

@@ -16,7 +16,7 @@ import { ChargesLink, DimensionField, ExportLink, NoLabel } from './dimension-fi
 import { riseSentence } from './rise.ts';
 import {
   daysOf,
-  isCounted,
+  hasCourse,
   nameOf,
   nounOf,
   openText,
@@ -31,7 +31,7 @@ import { StatedCosts } from './stated-costs.tsx';
 
 /** Spend in the selected range: its sum, its course, and its change by any dimension. */
 export function Usage({ by, reach }: { readonly by: SpendDimension; readonly reach: Reach }) {
-  const total = useTraffic({ by: isCounted(by, reach) ? by : null, limit: LINES, isCompared: true });
+  const total = useTraffic({ by: hasCourse(by) ? by : null, limit: LINES, isCompared: true });
   const spend = useSpend(by);
   const open = param('open');
   return (
@@ -44,10 +44,10 @@ export function Usage({ by, reach }: { readonly by: SpendDimension; readonly rea
       </section>
       <section class="card" aria-labelledby="spenders">
         {by === 'label:' ? (
-          <Unnamed by={by} reach={reach} />
+          <Unnamed by={by} />
         ) : (
           <Loaded what="Charges" of={spend}>
-            {(report) => <Spenders {...{ by, reach, report, open }} />}
+            {(report) => <Spenders {...{ by, report, open }} />}
           </Loaded>
         )}
       </section>
@@ -56,7 +56,6 @@ export function Usage({ by, reach }: { readonly by: SpendDimension; readonly rea
         <Spender
           key={open}
           holder={{ by, id: open === '~' ? '' : open }}
-          reach={reach}
           row={spend.data?.rows.find(({ id }) => id !== null && openText(id) === open) ?? null}
         />
       )}
@@ -113,13 +112,12 @@ function savedNotes({ saved_credits, baseline_credits: baseline, baseline_usd }:
 
 interface SpendersProps {
   readonly by: SpendDimension;
-  readonly reach: Reach;
   readonly report: SpendReport;
   readonly open: string;
 }
 
 /** The table by key, team, model …. The largest rise comes first. */
-function Spenders({ by, reach, report, open }: SpendersProps) {
+function Spenders({ by, report, open }: SpendersProps) {
   const { rows } = report;
   const [find, setFind] = useState('');
   const wanted = find.trim().toLowerCase();
@@ -142,7 +140,7 @@ function Spenders({ by, reach, report, open }: SpendersProps) {
         )}
       </div>
       <div class="money-choice">
-        <DimensionField by={by} reach={reach} />
+        <DimensionField by={by} />
         <Field isBare type="search" label="Find" placeholder="Find by name" value={find} onValue={setFind} />
       </div>
       {rows.length === 0 ? (
@@ -166,13 +164,13 @@ function Spenders({ by, reach, report, open }: SpendersProps) {
 }
 
 /** The text that is shown until the viewer names a label. */
-const Unnamed = ({ by, reach }: Pick<SpendersProps, 'by' | 'reach'>) => (
+const Unnamed = ({ by }: Pick<SpendersProps, 'by'>) => (
   <>
     <div class="card-head">
       <h2 id="spenders">Spend by label</h2>
     </div>
     <div class="money-choice">
-      <DimensionField by={by} reach={reach} />
+      <DimensionField by={by} />
     </div>
     <NoLabel />
   </>

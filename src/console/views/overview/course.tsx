@@ -8,8 +8,8 @@ import { Tabs } from '../../design/tabs.tsx';
 import { axisOf } from '../../shell/axis.ts';
 import { range } from '../../shell/range.ts';
 import { hrefOf, param, setParams } from '../../shell/router.ts';
-import { reachOfViewer } from '../../shell/session.ts';
-import { isToldApart, type TrafficReport } from '../../shell/traffic.ts';
+import { mayGroup, reachOfViewer } from '../../shell/session.ts';
+import type { TrafficReport } from '../../shell/traffic.ts';
 import { SendOne } from '../requests/list.tsx';
 import { type ChartDimension, headingOf, MEASURE_NAMES, MEASURES, type Measure, measureOf } from './measures.ts';
 
@@ -40,7 +40,7 @@ export function Course({ traffic, by }: { readonly traffic: Resource<TrafficRepo
           label="Lines"
           value={by ?? ''}
           onValue={(value) => setParams({ by: value })}
-          options={DIMENSIONS.filter(({ value }) => value === '' || isToldApart(value, reachOfViewer('traffic.read')))}
+          options={DIMENSIONS.filter(({ value }) => value === '' || mayGroup('traffic', value))}
         />
       </div>
       <div id={PANEL} role="tabpanel" aria-labelledby={`${PANEL}-${measure}`} class="overview-plot">

@@ -5,8 +5,8 @@ import { Button } from '../../design/button.tsx';
 import { useDraft } from '../../design/draft.ts';
 import { Field, Filters, Select } from '../../design/field.tsx';
 import { go, hrefWith, param, setParams } from '../../shell/router.ts';
-import { reachOfViewer } from '../../shell/session.ts';
-import { isToldApart, useTraffic } from '../../shell/traffic.ts';
+import { mayGroup, reachOfViewer } from '../../shell/session.ts';
+import { useTraffic } from '../../shell/traffic.ts';
 import { STATUSES } from './list.tsx';
 
 /** The filters of the list. The page's address and the API use the same parameter names. */
@@ -91,7 +91,7 @@ export function RequestFilters({ failure }: { readonly failure: ApiFailure | nul
         <Used name="key" label="Key" all="All" />
         {(reach === 'all' || param('team') !== '') && <Used name="team" label="Team" all="All" />}
         <Used name="model" label="Model" all="All" />
-        {isToldApart('task', reach) ? (
+        {mayGroup('traffic', 'task') ? (
           <Used name="task" label="Task" all="All" />
         ) : (
           <Typed name="task" label="Task" placeholder="Any" failure={failure} />
@@ -122,7 +122,7 @@ interface ChoiceProps<Name extends Filter = Filter> {
 
 /** A choice of values that had traffic in the period, by name. */
 function Used({ name, ...words }: Omit<ChoiceProps<'key' | 'team' | 'model' | 'task'>, 'options'>) {
-  const isWanted = isToldApart(name, reachOfViewer('traffic.read'));
+  const isWanted = mayGroup('traffic', name);
   const { data } = useTraffic({ by: name, limit: OFFERED, isCoarse: true, hasPoints: false, isWanted });
   const options = (data?.series ?? [])
     .filter(({ value }) => value !== '')
