@@ -71,10 +71,11 @@ const GuardText = closed(
   'A guard, which inspects the texts of requests and answers.',
   {
     name: itemName('Name of the guard, in records, metrics and messages.', 'personal-data'),
-    guard: text(
-      'The plugin: `secrets`, `personal-data`, `words`, `size`, `language`, `json-schema`, `model`, `presidio`, `lakera`, `webhook`, or a plugin of your own.',
-      { minLength: 1, maxLength: 64, example: 'personal-data' },
-    ),
+    guard: text('Name of the plugin: a guard that comes with Signalbox, or a plugin of your own.', {
+      minLength: 1,
+      maxLength: 64,
+      example: 'personal-data',
+    }),
     settings: Type.Record(Type.String(), Type.Unknown(), {
       default: {},
       examples: [{ kinds: ['email', 'card'] }],

@@ -1,6 +1,6 @@
 import type { Capability, ModelServerAdapter, ServedModel } from 'signalbox/plugin';
 import { listOf, objectOf, textOf, tokensOf } from '../../json.ts';
-import { listIn, membersIn, OPENAI_LIST, stated } from './shared.ts';
+import { listIn, membersIn, OPENAI_LIST, type OperationWords, operationIn, stated } from './shared.ts';
 
 /**
  * Reads llama.cpp’s `llama-server`: ggml-org/llama.cpp tools/server/README.md, and answers of llama-server in llama-cpp-python 0.3.36.
@@ -21,14 +21,13 @@ export const llamaCpp: ModelServerAdapter = {
         const upstream = textOf(one.id);
         if (upstream === '') return [];
         const meta = objectOf(one.meta);
-        const embeds = words.get(upstream)?.includes('embedding') === true;
         const contexts = [slot, tokensOf(meta.n_ctx)].filter((tokens) => tokens !== undefined);
         const facts = stated<ServedModel>({
           upstream,
           contextWindow: contexts.length > 0 ? Math.min(...contexts) : undefined,
           contextMax: tokensOf(meta.n_ctx_train),
           parameters: tokensOf(meta.n_params),
-          operation: embeds ? 'embed' : 'chat',
+          operation: operationIn(words.get(upstream) ?? [], OPERATIONS),
           dimensions: tokensOf(meta.n_embd),
           capabilities: capabilitiesOf(own),
         });
@@ -39,6 +38,9 @@ export const llamaCpp: ModelServerAdapter = {
     };
   },
 };
+
+/** A model with the word `embedding` makes vectors, whatever other words it has. */
+const OPERATIONS: OperationWords = { embed: ['embedding'], chat: ['completion'] };
 
 /** llama.cpp holds every answer to a JSON schema. The properties of the server state the other capabilities of its model. */
 function capabilitiesOf({ modalities, chat_template_caps }: Readonly<Record<string, unknown>>): readonly Capability[] {

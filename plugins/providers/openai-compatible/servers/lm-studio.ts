@@ -1,6 +1,8 @@
 import type { Capability, ModelServerAdapter, ServedModel } from 'signalbox/plugin';
 import { listOf, textOf, tokensOf } from '../../json.ts';
-import { listIn, stated } from './shared.ts';
+import { listIn, type OperationWords, operationIn, stated } from './shared.ts';
+
+const OPERATIONS: OperationWords = { chat: ['llm', 'vlm'], embed: ['embeddings'] };
 
 /**
  * Reads LM Studio’s own API: lmstudio-ai/docs 1_developer/2_rest/endpoints.mdx (REST API v0). The form is taken from its documentation; no
@@ -20,7 +22,7 @@ export const lmStudio: ModelServerAdapter = {
           upstream,
           contextInUse: isLoaded ? tokensOf(one.loaded_context_length) : undefined,
           contextMax: tokensOf(one.max_context_length),
-          operation: one.type === 'embeddings' ? 'embed' : 'chat',
+          operation: operationIn([one.type], OPERATIONS),
           capabilities: [
             ...(listOf(one.capabilities).includes('tool_use') ? (['tools'] as const) : []),
             ...(one.type === 'vlm' ? (['vision'] as const) : []),

@@ -1,6 +1,6 @@
 import type { Capability, ModelServerAdapter, ServedFacts, ServedModel } from 'signalbox/plugin';
 import { type Json, objectOf, textOf, tokensOf } from '../../json.ts';
-import { listIn, membersIn, parametersIn, stated } from './shared.ts';
+import { listIn, membersIn, type OperationWords, operationIn, parametersIn, stated } from './shared.ts';
 
 /** Ollama’s words for what a model can do, and the capabilities that they mean. */
 const WORDS: readonly (readonly [string, Capability])[] = [
@@ -64,15 +64,14 @@ function factsOf({ details, capabilities, remote_host, ...one }: Json): ServedFa
   const isRemote = textOf(remote_host) !== '' || /[:-]cloud$/.test(nameOf(one));
   return stated<ServedFacts>({
     parameters: parametersIn(objectOf(details).parameter_size),
-    operation: words ? operationOf(words) : undefined,
+    operation: words ? operationIn([...words], OPERATIONS) : undefined,
     capabilities: words ? capabilitiesOf(words) : undefined,
     inserts: words?.has('insert'),
     runsElsewhere: isRemote || undefined,
   });
 }
 
-const operationOf = (words: ReadonlySet<unknown>): ServedFacts['operation'] =>
-  words.has('embedding') && !words.has('completion') ? 'embed' : 'chat';
+const OPERATIONS: OperationWords = { chat: ['completion'], embed: ['embedding'] };
 
 /** Ollama holds every answer to a JSON schema, except answers of models that think, which may ignore it (ollama/ollama#11691). */
 function capabilitiesOf(words: ReadonlySet<unknown>): readonly Capability[] {

@@ -1,4 +1,4 @@
-import type { ServerRequest } from 'signalbox/plugin';
+import type { ServedModel, ServerRequest } from 'signalbox/plugin';
 import { beyondLimits, isObject } from 'signalbox/plugin';
 import { type Json, objectOf, objectsIn, parseJson, textOf } from '../../json.ts';
 
@@ -21,6 +21,18 @@ export const membersIn = (body: string | null | undefined): Json => objectOf(ans
 
 /** Requests a list in the form of OpenAI’s `GET /models`. */
 export const OPENAI_LIST: ServerRequest = { path: '/models', below: 'base_url' };
+
+type Operation = NonNullable<ServedModel['operation']>;
+
+/** The words of a server for models of each operation. If words name several operations, the first one in the table counts. */
+export type OperationWords = Readonly<Record<Operation, readonly string[]>>;
+
+/** Returns the operation that words of a server name; `chat` if they name none. */
+export function operationIn(words: readonly unknown[], table: OperationWords): Operation {
+  const named = Object.entries(table).find(([, own]) => own.some((word) => words.includes(word)));
+  // The type of the table limits its keys, which `Object.entries` forgets.
+  return (named?.[0] as Operation | undefined) ?? 'chat';
+}
 
 /** Leaves out the members that are undefined, because the host merges the facts of several answers. */
 export function stated<Facts extends object>(
