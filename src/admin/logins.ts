@@ -9,6 +9,7 @@ import {
   loginOf,
   meOf,
 } from './use-cases/logins.ts';
+import { dimensionsFor } from './use-cases/traffic/spend.ts';
 
 /** The services that operations on logins use. */
 export interface LoginServices {
@@ -141,5 +142,5 @@ export const showMe = operationsOn<LoginServices>()({
     'Returns the role of the caller, each action that the caller may take and how far the action reaches. If a browser sends the request, also returns the login.',
   output: Me,
   answer: 'The caller.',
-  run: async ({ logins }, { by }) => meOf(by, logins),
+  run: async ({ logins }, { by }) => ({ ...meOf(by, logins), dimensions: dimensionsFor(by.caller) }),
 });

@@ -2,7 +2,7 @@ import * as f from '../core/define/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import type { TrafficServices } from './traffic.ts';
 import type { UsageServices } from './usage.ts';
-import { SPEND_DIMENSIONS, spendOf } from './use-cases/spend.ts';
+import { SPEND_DIMENSIONS, spendOf } from './use-cases/traffic/spend.ts';
 
 /** The services of a report on spend. */
 export type SpendServices = TrafficServices & Pick<UsageServices, 'report' | 'usdPerCredit'>;

@@ -7,7 +7,6 @@ import type { Login } from '../../store/logins.ts';
 import { pageOfList } from './pages.ts';
 import type { Principal } from './principal.ts';
 import { ACTION_NAMES, checkAction, reachOf } from './roles.ts';
-import { dimensionsFor } from './spend.ts';
 
 /** Logins, with the users and keys that they belong to. */
 export interface LoginDesk {
@@ -86,7 +85,6 @@ export function meOf({ caller, actor }: Principal, desk: LoginDesk) {
         return reach === null ? [] : [[action, reach]];
       }),
     ),
-    dimensions: dimensionsFor(caller),
   };
 }
 

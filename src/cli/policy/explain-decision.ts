@@ -1,6 +1,6 @@
 import { Decision, shownDecision } from '../../admin/decision.ts';
+import { explainStoredDecision } from '../../admin/use-cases/policy/stored-decision.ts';
 import { FULL_SIGHT } from '../../admin/use-cases/sight.ts';
-import { explainStoredDecision } from '../../admin/use-cases/stored-decision.ts';
 import type { DecisionOutcome } from '../../core/decision/outcome.ts';
 import { isAnsweredHere } from '../../core/decision/record.ts';
 import { type Sentence, textsOf } from '../../core/decision/sentence.ts';

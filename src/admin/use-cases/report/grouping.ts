@@ -8,7 +8,6 @@ import {
   type TrafficDimension,
   type TrafficGrouping,
 } from '../../../store/traffic.ts';
-import type { Reach } from '../roles.ts';
 import { shown } from './period.ts';
 
 /** The dimensions of the ledger. A report can group by several of them, and by `label:NAME`. */
@@ -44,15 +43,6 @@ export function groupingsIn(text: string): readonly Grouping[] {
 export type TrafficFilters = Readonly<Partial<Record<TrafficDimension, string>>>;
 
 export const dimensionOf = (by: TrafficGrouping): TrafficDimension => (isLabel(by) ? 'label' : by);
-
-const WITHIN: Readonly<Record<Reach, readonly TrafficDimension[]>> = {
-  all: TRAFFIC_DIMENSIONS,
-  team: ['model', 'key', 'team'],
-  own: ['model', 'key'],
-};
-
-/** The dimensions by which a caller of a reach may group traffic. */
-export const trafficDimensions = (reach: Reach): readonly TrafficDimension[] => WITHIN[reach];
 
 /** The common beginning of the names of a grouping's series. Answers leave out the common prefix of the names. */
 export const prefixOf = (by: TrafficGrouping): string => (isLabel(by) ? labelPrefix(labelOf(by)) : '');

@@ -2,12 +2,13 @@ import { refuse } from '../../../core/errors.ts';
 import type { Caller } from '../../../core/people/caller.ts';
 import {
   keyModelSeries,
+  TRAFFIC_DIMENSIONS,
   type TrafficDimension,
   type TrafficGrouping,
   type TrafficKind,
   type TrafficTable,
 } from '../../../store/traffic.ts';
-import { dimensionOf, filterSeries, prefixOf, type TrafficFilters, trafficDimensions } from '../report/grouping.ts';
+import { dimensionOf, filterSeries, prefixOf, type TrafficFilters } from '../report/grouping.ts';
 import type { Reach } from '../roles.ts';
 import { checkShown, type Sight } from '../sight.ts';
 
@@ -37,6 +38,15 @@ export interface TrafficSelection {
  * shown.
  */
 export const isNone = ({ prefix = '' }: SeriesChoice, series: string): boolean => prefix !== '' && series === prefix;
+
+const WITHIN: Readonly<Record<Reach, readonly TrafficDimension[]>> = {
+  all: TRAFFIC_DIMENSIONS,
+  team: ['model', 'key', 'team'],
+  own: ['model', 'key'],
+};
+
+/** The dimensions by which a caller of a reach may group traffic. */
+export const trafficDimensions = (reach: Reach): readonly TrafficDimension[] => WITHIN[reach];
 
 /** The series that contains every request. */
 const ALL: SeriesChoice = { kind: 'total', names: null };

@@ -1,12 +1,12 @@
-import { UsageError } from '../../core/usage-error.ts';
-import { openRecordReader } from '../../gateway/records/records.ts';
-import type { Explanation } from '../../gateway/request/recorded-certificate.ts';
-import { PastPolicies } from '../../policy/runtime/replay.ts';
-import { placeOfStore, readStore, requireStore } from '../../store/open.ts';
-import { explainDecision } from './explain-decision.ts';
-import type { PolicyWorkspace } from './policy/tools.ts';
-import type { Principal } from './principal.ts';
-import { checkAction } from './roles.ts';
+import { UsageError } from '../../../core/usage-error.ts';
+import { openRecordReader } from '../../../gateway/records/records.ts';
+import type { Explanation } from '../../../gateway/request/recorded-certificate.ts';
+import { PastPolicies } from '../../../policy/runtime/replay.ts';
+import { placeOfStore, readStore, requireStore } from '../../../store/open.ts';
+import { explainDecision } from '../explain-decision.ts';
+import type { Principal } from '../principal.ts';
+import { checkAction } from '../roles.ts';
+import type { PolicyWorkspace } from './tools.ts';
 
 /** A stored decision, with the name of its key and the value of a Credit in USD; null if they are unknown. */
 interface StoredExplanation {

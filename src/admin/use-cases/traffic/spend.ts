@@ -1,16 +1,17 @@
-import { windowAt } from '../../core/accounting/window.ts';
-import { refuse } from '../../core/errors.ts';
-import { type Caller, roleOf } from '../../core/people/caller.ts';
-import { DAY_MS, HOUR_MS } from '../../core/time/clock.ts';
-import type { LabelGrouping } from '../../store/traffic.ts';
-import type { OwnerIds, Owners } from './people.ts';
-import type { Principal } from './principal.ts';
-import { dimensionOf, GROUPINGS, groupingIn, isLabel, trafficDimensions } from './report/grouping.ts';
-import { checkZone, momentIn, type Stretch, spanOf, type UsagePeriod } from './report/period.ts';
-import { checkAction, type Reach, reachOf } from './roles.ts';
-import type { Sight } from './sight.ts';
-import { type TrafficSources, trafficOf } from './traffic/traffic.ts';
-import { keyName, learnKeys, type UsageQuery, type UsageReport } from './usage.ts';
+import { windowAt } from '../../../core/accounting/window.ts';
+import { refuse } from '../../../core/errors.ts';
+import { type Caller, roleOf } from '../../../core/people/caller.ts';
+import { DAY_MS, HOUR_MS } from '../../../core/time/clock.ts';
+import type { LabelGrouping } from '../../../store/traffic.ts';
+import type { OwnerIds, Owners } from '../people.ts';
+import type { Principal } from '../principal.ts';
+import { dimensionOf, GROUPINGS, groupingIn, isLabel } from '../report/grouping.ts';
+import { checkZone, momentIn, type Stretch, spanOf, type UsagePeriod } from '../report/period.ts';
+import { checkAction, type Reach, reachOf } from '../roles.ts';
+import type { Sight } from '../sight.ts';
+import { keyName, learnKeys, type UsageQuery, type UsageReport } from '../usage.ts';
+import { trafficDimensions } from './selection.ts';
+import { type TrafficSources, trafficOf } from './traffic.ts';
 
 /** The dimensions of spend, in addition to `label:NAME`. Only traffic has tasks. */
 export const SPEND_DIMENSIONS = ['key', 'team', 'user', 'model', 'provider', 'task'] as const;
