@@ -78,7 +78,7 @@ const readFiles = operation({
   answer: 'The files.',
   isTagged: true,
   async run({ desk }, { by }) {
-    const { bundle, runtime } = desk.inForce();
+    const { bundle, runtime } = desk.active();
     const { revision } = runtime.snapshot;
     const disk = await filesOnDisk(desk).catch(() => null);
     const differs = disk !== null && disk.hash !== bundle.hash;
@@ -234,7 +234,7 @@ const showRevision = operation({
     const found = await storedRevision(desk, id);
     return {
       ...found,
-      isInForce: found.revision === desk.inForce().runtime.snapshot.revision,
+      isInForce: found.revision === desk.active().runtime.snapshot.revision,
       files: revisionBundle(found).files.map(shownText),
     };
   },

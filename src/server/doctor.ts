@@ -53,7 +53,7 @@ export function openServerDoctor(parts: DoctorParts, options: ServeOptions): Doc
 
 /** The active policy. Its files are judged again, because figures become old while a server runs. */
 async function activePolicy({ reloader, desk: { judge, folder }, host }: DoctorParts): Promise<DoctorPolicy> {
-  const { bundle, runtime, warnings } = reloader.inForce;
+  const { bundle, runtime, warnings } = reloader.active;
   const judged = await compileCandidate(bundle, {
     ...judge,
     folder,

@@ -30,7 +30,7 @@ export function openPolicyDesk(
   life.stops.defer(parser.close);
   const { health: _, network: __, found: ___, servers: ____, ...judging } = tools;
   return {
-    inForce: () => reloader.inForce,
+    active: () => reloader.active,
     folder: tools.folder,
     home,
     judge: {

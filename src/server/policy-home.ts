@@ -42,7 +42,7 @@ export function openPolicies(
     follows: home.origin,
     rank: services.ledger.rank,
     status: () => reloader.status(),
-    pushed: () => reloader.inForce.bundle.pushed?.id ?? null,
+    pushed: () => reloader.active.bundle.pushed?.id ?? null,
   });
   // The policy reload uses a separate parser, so that the check of a revision cannot delay an edit.
   const parser = createParser();

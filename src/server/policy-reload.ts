@@ -257,7 +257,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
     onEdit: () => void reloader.reload('edit'),
     timers: services.timers,
   });
-  const past = new PastPolicies({ ...tools, parse: pastParser.parse, inForce: reloader.lease });
+  const past = new PastPolicies({ ...tools, parse: pastParser.parse, active: reloader.lease });
   /** Finds a revision as the reloader does, and also revisions of other instances. */
   const leaseOf = (revision: string) => reloader.leaseOf(revision) ?? stored.find(revision);
   health.unknownNames.onUnknown = (origin) => servers?.missed(origin);
@@ -277,7 +277,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
  * `rehearseFirst` never rejects.
  */
 async function rehearseFirst(reloader: Reloader, log: Log): Promise<void> {
-  if (reloader.inForce.isRehearsed) return;
+  if (reloader.active.isRehearsed) return;
   const begun = performance.now();
   const { result, revision } = await reloader.reload('start');
   if (result === 'refused') return;

@@ -13,7 +13,7 @@ const RETRY_EVERY_MS = 5_000;
 
 interface FollowerParts {
   readonly store: Pick<OpenStore, 'news' | 'pushedPolicies'>;
-  readonly reloader: Pick<Reloader, 'inForce' | 'reload'>;
+  readonly reloader: Pick<Reloader, 'active' | 'reload'>;
   readonly reporter: Pick<InstanceReporter, 'note'>;
   /** Checks a revision as a reload does. */
   judge(bundle: PolicyBundle): Promise<PolicyCandidate | RejectedPolicy>;
@@ -76,7 +76,7 @@ export class PushFollower {
     const { store, reloader, reporter, judge } = this.#parts;
     const { pushedPolicies: table } = store;
     const [head, offered] = await Promise.all([table.head(), table.offered()]);
-    if (head && head.id !== reloader.inForce.bundle.pushed?.id) await reloader.reload('push');
+    if (head && head.id !== reloader.active.bundle.pushed?.id) await reloader.reload('push');
     if (!offered || offered.id === this.#judged) return;
     const result = await judge(pushedBundle(offered));
     this.#judged = offered.id;

@@ -62,7 +62,7 @@ class Member {
   readonly had: number[] = [];
   readonly #follower: PushFollower;
   readonly #reporter: InstanceReporter;
-  #inForce = candidate;
+  #active = candidate;
   #last: ReloadAttempt['result'] = 'applied';
 
   constructor(slot: number, store: Store, { isHasty = false, isBlind = false }: Fault) {
@@ -71,7 +71,7 @@ class Member {
     const refusal = { problems: [], message: `${this.name} cannot` };
     const own = { store: { ...store, instance: loneInstance(() => 0, { slot, epoch: 1 }) } };
     const attempt = (result: ReloadAttempt['result']): ReloadAttempt => {
-      const { revision } = this.#inForce.runtime.snapshot;
+      const { revision } = this.#active.runtime.snapshot;
       return { time: 0, tookMs: 0, cause: 'push', result, revision, message: '', diagnostics: [], changes: [] };
     };
     this.#reporter = new InstanceReporter({
@@ -79,7 +79,7 @@ class Member {
       ...{ log, timers: processTimers, version: 'test', follows: 'store', rank: () => 0 },
       status: () => ({
         ...{
-          revision: this.#inForce.runtime.snapshot.revision,
+          revision: this.#active.runtime.snapshot.revision,
           since: 0,
           files: [],
           warnings: [],
@@ -96,7 +96,7 @@ class Member {
       const bundle = found && pushedBundle(found);
       this.#last = bundle && can(bundle) ? 'applied' : 'refused';
       if (bundle && this.#last === 'applied') {
-        this.#inForce = named(bundle);
+        this.#active = named(bundle);
         this.had.push(found.id);
       }
       await this.#reporter.note();
@@ -104,8 +104,8 @@ class Member {
     };
     const member = this;
     const reloader = {
-      get inForce() {
-        return member.#inForce;
+      get active() {
+        return member.#active;
       },
       reload,
     };
@@ -120,7 +120,7 @@ class Member {
   }
 
   get pushed(): number | null {
-    return this.#inForce.bundle.pushed?.id ?? null;
+    return this.#active.bundle.pushed?.id ?? null;
   }
 
   async begin(): Promise<void> {

@@ -158,7 +158,7 @@ async function mismatches(spoil: (records: RecordReader) => RecordReader, inForc
   const reader = openReader(join(data, 'signalbox.db'), [recordsMigrations]);
   expect(await reader.records.isCurrent()).toBe(true);
   const records = openRecordReader(reader.records);
-  const tools = { folder: policies, shipped, loader: createPluginLoader(), parse: parseFiles, inForce: () => null };
+  const tools = { folder: policies, shipped, loader: createPluginLoader(), parse: parseFiles, active: () => null };
   const past = new PastPolicies(tools);
   const latest = (await records.find(parseId('dec_', [...made.keys()].at(-1)!)!))!.revision;
   let wrong = 0;

@@ -118,7 +118,7 @@ export interface PolicyTools {
 
 interface CandidateOptions {
   /** The active policy, for comparison. */
-  readonly inForce?: PolicyCandidate;
+  readonly active?: PolicyCandidate;
   readonly isStale?: () => boolean;
 }
 
@@ -155,10 +155,10 @@ export function rehearseCandidate(
 export function compileCandidate(
   bundle: PolicyBundle,
   tools: PolicyTools,
-  { inForce, isStale = tools.isStale ?? never }: CandidateOptions = {},
+  { active, isStale = tools.isStale ?? never }: CandidateOptions = {},
 ): Promise<PolicyCandidate | RejectedPolicy> {
   return rejectOnThrow(async () => {
-    const parsed = await tools.parse(bundle.files, inForce?.outline ?? null);
+    const parsed = await tools.parse(bundle.files, active?.outline ?? null);
     const { models, plugins, providers, sign_in: signIn } = parsed.policy.drafts;
     // Secrets are registered before any message is made, because a file may contain the secret itself instead of the variable's name.
     registerSecrets(

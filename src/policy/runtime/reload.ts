@@ -60,7 +60,7 @@ interface ReloadRequest {
  */
 export class Reloader {
   readonly #options: ReloaderOptions;
-  #inForce: PolicyCandidate;
+  #active: PolicyCandidate;
   #since: number;
   #last: ReloadAttempt;
   #lastSuccess: number;
@@ -85,7 +85,7 @@ export class Reloader {
   readonly #quoting: QuotedRuntimes;
 
   constructor(first: PolicyCandidate, options: ReloaderOptions) {
-    this.#inForce = first;
+    this.#active = first;
     this.#options = options;
     this.#quoting = new QuotedRuntimes(options.tools.now);
     this.#since = this.#lastSuccess = options.tools.now();
@@ -96,8 +96,8 @@ export class Reloader {
   }
 
   /** The active policy with its files. */
-  get inForce(): PolicyCandidate {
-    return this.#inForce;
+  get active(): PolicyCandidate {
+    return this.#active;
   }
 
   /** The state of this server with which a policy must be compatible, in addition to its own text. */
@@ -107,16 +107,16 @@ export class Reloader {
   }
 
   /** Returns the active runtime. */
-  readonly lease = (): Runtime => this.#inForce.runtime;
+  readonly lease = (): Runtime => this.#active.runtime;
 
   /** Returns the runtime of a revision that is active or whose quotes can still be paid; otherwise null. */
   readonly leaseOf = (revision: string): Runtime | null => {
-    const { runtime } = this.#inForce;
+    const { runtime } = this.#active;
     return buildOf(runtime.snapshot) === revision ? runtime : this.#quoting.find(revision);
   };
 
   status(): PolicyStatus {
-    const { runtime, bundle, warnings } = this.#inForce;
+    const { runtime, bundle, warnings } = this.#active;
     return {
       revision: runtime.snapshot.revision,
       since: this.#since,
@@ -170,7 +170,7 @@ export class Reloader {
   }
 
   #rejectStale(batch: readonly ReloadRequest[]): ReloadRequest[] {
-    const { revision } = this.#inForce.runtime.snapshot;
+    const { revision } = this.#active.runtime.snapshot;
     return batch.filter(({ expected, reject }) => {
       if (expected === null || expected === revision) return true;
       reject(new StaleRevision(revision));
@@ -188,14 +188,14 @@ export class Reloader {
       const hash = bundle instanceof Error ? bundle.message : bundle.hash;
       state.bundle = bundle instanceof Error ? null : bundle;
       if (isStale()) throw new SupersededError();
-      if (hash === this.#inForce.bundle.hash)
+      if (hash === this.#active.bundle.hash)
         return renewal ?? (await this.#rehearse(state, isStale)) ?? this.#keep(state);
       // A signal or request expects an answer immediately. Only an edit of the files may be incomplete.
       const isPatient = state.cause === 'edit' && hash !== paused && hash !== this.#refused && isEarly();
       const result =
         bundle instanceof Error || (isPatient && this.#looksHalfDone(bundle))
           ? null
-          : await buildCandidate(bundle, this.#options.tools, { inForce: this.#inForce, isStale });
+          : await buildCandidate(bundle, this.#options.tools, { active: this.#active, isStale });
       if (result && !isRejected(result)) {
         const attempt = await this.#apply(state, result);
         // Teams that the policy declares get their IDs while the policy is applied.
@@ -242,18 +242,18 @@ export class Reloader {
   }
 
   #hasOtherPrices(): boolean {
-    const { prices } = this.#inForce.runtime.snapshot;
+    const { prices } = this.#active.runtime.snapshot;
     const now = this.#options.tools.now();
     return prices !== null && !(now >= prices.at && now < prices.until);
   }
 
   #hasOtherFound(): boolean {
     const hash = this.#options.tools.found?.()?.hash ?? null;
-    return hash !== this.#triedFound && hash !== (this.#inForce.runtime.snapshot.found?.hash ?? null);
+    return hash !== this.#triedFound && hash !== (this.#active.runtime.snapshot.found?.hash ?? null);
   }
 
   #hasOtherTeams(): boolean {
-    const { teamIds } = this.#inForce.runtime.snapshot;
+    const { teamIds } = this.#active.runtime.snapshot;
     const names = teamIds.size === 0 ? null : this.#options.tools.teams?.();
     return !!names && [...teamIds].some(([name, id]) => id !== (names.get(name)?.id ?? null));
   }
@@ -265,19 +265,19 @@ export class Reloader {
     const isOfSecrets = this.#renewed.size > 0;
     const hasOthers = this.#hasOtherFound() || this.#hasOtherPrices();
     if (!isOfSecrets && !hasOthers && !this.#hasOtherTeams()) return null;
-    const { bundle } = this.#inForce;
+    const { bundle } = this.#active;
     // The test cases never see found models or prices of a moment, so they need not run again.
     const isSameText = hasOthers && !isOfSecrets && !this.#hasOtherTeams();
-    const result = isSameText ? await this.#rebuild() : await buildCandidate(bundle, tools, { inForce: this.#inForce });
+    const result = isSameText ? await this.#rebuild() : await buildCandidate(bundle, tools, { active: this.#active });
     if (isRejected(result)) return this.#refuse({ ...state, bundle }, null, result);
     const attempt = await this.#apply({ ...state, bundle, isQuiet: !isOfSecrets }, result);
     return isOfSecrets ? attempt : null;
   }
 
   async #rebuild(): Promise<PolicyCandidate | RejectedPolicy> {
-    const { isRehearsed, bundle, warnings, changes } = this.#inForce;
+    const { isRehearsed, bundle, warnings, changes } = this.#active;
     this.#triedFound = this.#options.tools.found?.()?.hash ?? null;
-    const result = await compileCandidate(bundle, this.#options.tools, { inForce: this.#inForce });
+    const result = await compileCandidate(bundle, this.#options.tools, { active: this.#active });
     return isRejected(result) ? result : { ...result, isRehearsed, warnings, changes };
   }
 
@@ -294,7 +294,7 @@ export class Reloader {
   /** Whether a file of the policy is suddenly missing or empty, because it is probably being rewritten. */
   #looksHalfDone({ files }: PolicyBundle): boolean {
     const now = new Map(files.map((file) => [file.path, file]));
-    return this.#inForce.bundle.files.some((before) => {
+    return this.#active.bundle.files.some((before) => {
       const file = now.get(before.path);
       return !file || (file.text?.trim() === '' && before.text?.trim() !== '');
     });
@@ -311,13 +311,13 @@ export class Reloader {
 
   /** Runs the test cases of the active policy if they have not passed yet. `#rehearse` returns the refusal if the test cases fail. */
   async #rehearse(state: AttemptState, isStale: () => boolean): Promise<ReloadAttempt | null> {
-    const { bundle, isRehearsed } = this.#inForce;
+    const { bundle, isRehearsed } = this.#active;
     // The watcher reports an edit before the server listens, and the start of the server must not wait for the test cases.
     if (isRehearsed || (state.cause === 'edit' && !this.#failsCases)) return null;
-    const result = await rehearseCandidate(this.#inForce, this.#options.tools, isStale);
+    const result = await rehearseCandidate(this.#active, this.#options.tools, isStale);
     this.#failsCases = isRejected(result);
     if (isRejected(result)) return this.#refuse(state, bundle.hash, { ...result, message: FAILS_CASES });
-    this.#inForce = result;
+    this.#active = result;
     this.#options.onRehearsed?.(result);
     return null;
   }
@@ -341,7 +341,7 @@ export class Reloader {
       const why = new Error(`The new policy could not be prepared: ${messageOf(cause)}`);
       return this.#refuse(state, candidate.bundle.hash, why);
     }
-    const before = this.#inForce;
+    const before = this.#active;
     const { changes } = candidate;
     const isSame = before.runtime.snapshot.revision === candidate.runtime.snapshot.revision;
     // After a change of secrets, older runtimes must use the new secrets too, so they are built again from the store.
@@ -350,7 +350,7 @@ export class Reloader {
     this.#renewed.clear();
     // The call of `swap` activates the new policy. Running requests keep the runtime that they leased.
     const settled = swap();
-    this.#inForce = candidate;
+    this.#active = candidate;
     // A build with other found models has not run the test cases again.
     if (candidate.isRehearsed) {
       this.#failsCases = false;
@@ -389,7 +389,7 @@ export class Reloader {
     result: ReloadAttempt['result'],
     outcome: { message: string; diagnostics?: readonly Diagnostic[]; changes?: readonly PolicyChange[] },
   ): ReloadAttempt {
-    const { revision } = this.#inForce.runtime.snapshot;
+    const { revision } = this.#active.runtime.snapshot;
     const time = this.#options.tools.now();
     const tookMs = Math.round(performance.now() - begun);
     const attempt = { time, tookMs, cause, result, revision, diagnostics: [], changes: [], ...outcome };

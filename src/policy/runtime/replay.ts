@@ -20,7 +20,7 @@ const BUILT_MAX = 4;
 interface PastPoliciesOptions extends Pick<PolicyTools, 'folder' | 'shipped' | 'parse'> {
   readonly loader: Pick<PluginLoader, 'recall'>;
   /** Returns the active policy, which need not be built again; null for none. */
-  readonly inForce: () => DecisionRuntime | null;
+  readonly active: () => DecisionRuntime | null;
 }
 
 /** Rebuilds the policies of past decisions from their stored revisions. State: past policies. */
@@ -37,8 +37,8 @@ export class PastPolicies {
 
   /** Returns the policy of a revision, or a text that explains why it cannot be rebuilt. `find` never rejects. */
   async find(revision: Revision): Promise<DecisionRuntime | string> {
-    const inForce = this.#options.inForce();
-    if (inForce && buildOf(inForce.snapshot) === revision.revision) return inForce;
+    const active = this.#options.active();
+    if (active && buildOf(active.snapshot) === revision.revision) return active;
     const key = revision.revision;
     const known = this.#built.get(key);
     const building = known ?? this.#building.then(() => build(revision, this.#options));

@@ -82,12 +82,12 @@ function tools(env: Readonly<Record<string, string | undefined>> = UPSTREAM_ENV)
 }
 
 /** Past policies as in a process that starts now, with an empty environment. */
-function past(inForce: DecisionRuntime | null = null): PastPolicies {
+function past(active: DecisionRuntime | null = null): PastPolicies {
   const parse = (files: Parameters<PolicyTools['parse']>[0]) => {
     parses++;
     return parseFiles(files, null);
   };
-  return new PastPolicies({ ...tools({}), parse, inForce: () => inForce });
+  return new PastPolicies({ ...tools({}), parse, active: () => active });
 }
 
 /** Activates a policy and stores its revision. */

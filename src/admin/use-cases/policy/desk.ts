@@ -20,7 +20,7 @@ import type { Turns } from './turns.ts';
 
 /** The services that policy tools use in a running server. */
 export interface PolicyDesk {
-  inForce(): PolicyCandidate;
+  active(): PolicyCandidate;
   /** The folder of plugins with relative paths. */
   readonly folder: string;
   /** Where the policy is stored. */
@@ -38,8 +38,8 @@ export interface PolicyDesk {
  * Returns tools that check a policy from a request without running its code or reading secrets. The tools load only plugins of the active
  * policy. The tools can see whether a variable is set if the active policy or a preset names the variable, but never its value.
  */
-export function judgeOfSent({ judge, inForce }: PolicyDesk, isStale: () => boolean): JudgeTools {
-  const candidate = inForce();
+export function judgeOfSent({ judge, active }: PolicyDesk, isStale: () => boolean): JudgeTools {
+  const candidate = active();
   const named = new Set([...variablesIn(JSON.parse(candidate.outline)), ...presetVariables(judge.shipped)]);
   // A variable of a pool may hold several keys, and the policy then has an endpoint for each.
   const get = (name: string) => {
@@ -124,10 +124,10 @@ export interface NamedPolicy extends SentPolicy {
 
 /** Returns the policy that a request names. @param named null for the active policy. @throws SignalboxError */
 export async function sourceOf(named: NamedPolicy | null, desk: PolicyDesk, judge: JudgeTools): Promise<PolicySource> {
-  const { folder, inForce } = desk;
+  const { folder, active } = desk;
   const { loader } = judge;
   if (named === null) {
-    const { bundle, runtime } = inForce();
+    const { bundle, runtime } = active();
     return { label: runtime.snapshot.revision, kind: 'revision', bundle: namedBundle(bundle), folder, loader };
   }
   const { revision, ...sent } = named;

@@ -20,7 +20,7 @@ export interface EditNotes {
   done(more?: TrailDetails): Write;
   undone(more?: TrailDetails): Write;
   /** The entry that a pushed revision is active, with the name that a server gives the revision. */
-  inForce(revision: string): Write;
+  applied(revision: string): Write;
 }
 
 /** Where a server's policy is stored: in the files of a folder, or in the store. */

@@ -73,7 +73,7 @@ export async function push(edit: JudgedEdit, notes: EditNotes, target: PushTarge
   await store.commit([expiry, table.offer(offer), notes.done({ pushed: id })]).catch(refuseOvertaken);
   try {
     const revision = (await judgedEverywhere(id, target)) ?? offer.revision;
-    await store.commit([table.accept(id, revision), table.forget(id - KEPT_MAX), notes.inForce(revision)]);
+    await store.commit([table.accept(id, revision), table.forget(id - KEPT_MAX), notes.applied(revision)]);
     return { ...offer, revision, state: 'accepted', reason: null };
   } catch (cause) {
     if (!(cause instanceof RefusedPush)) throw cause;

@@ -74,19 +74,19 @@ async function explained(
   query: ExplanationQuery,
 ): Promise<ServedExplanation> {
   const { gateway } = desk;
-  const inForce = gateway.lease();
+  const active = gateway.lease();
   const sender = callerIn(by, reach, query, desk);
   const caller = sender ?? NOBODY;
-  const runtime = query.policy ? await builtFor(by, query.policy, desk) : inForce;
-  const isInForce = runtime === inForce;
+  const runtime = query.policy ? await builtFor(by, query.policy, desk) : active;
+  const isActive = runtime === active;
   const request = readRouteBody(bodyOf(query.request));
   const { time: timeMs = gateway.now() } = query;
-  const readings = isInForce ? inForce.readings() : readingsAlike(runtime, inForce);
+  const readings = isActive ? active.readings() : readingsAlike(runtime, active);
   const explanation = await explainRequest(
     { request, caller, timeMs, funds: sender && fundsOf(sender, request.model, runtime, desk) },
     runtime,
     {
-      readings: (own) => (isInForce ? own.readings() : own === runtime ? (readings ?? undefined) : undefined),
+      readings: (own) => (isActive ? own.readings() : own === runtime ? (readings ?? undefined) : undefined),
       recall: (facts, own) => gateway.affinity.history(caller.keyId, request).recall(facts, own.snapshot),
       counter: gateway.counter,
     },
@@ -161,7 +161,7 @@ async function builtFor(by: Principal, named: NamedPolicy, desk: ExplanationDesk
     judgeOfSent(desk, () => false),
   );
   // The available plugins and variables depend on the active policy, so the cache key contains its revision.
-  const name = `${desk.inForce().runtime.snapshot.revision} ${source.kind} ${source.bundle.hash}`;
+  const name = `${desk.active().runtime.snapshot.revision} ${source.kind} ${source.bundle.hash}`;
   const found = desk.turns.built(name);
   if (found) return found;
   return await desk.turns.take(by.caller.keyId, async (isStale) => {
@@ -181,11 +181,11 @@ async function builtFor(by: Principal, named: NamedPolicy, desk: ExplanationDesk
  * Other endpoints use the figures of their policy.
  * @returns null if the policies share no endpoint
  */
-function readingsAlike({ snapshot, accountOf }: Runtime, inForce: Runtime): Readings | null {
-  const present = inForce.readings();
+function readingsAlike({ snapshot, accountOf }: Runtime, active: Runtime): Readings | null {
+  const present = active.readings();
   const slots = new Map(
-    measuredModels(inForce.snapshot).flatMap(({ id, firstSlot, endpoints }) =>
-      endpoints.map((endpoint, at) => [nameOf(id, endpoint, inForce.accountOf), firstSlot + at] as const),
+    measuredModels(active.snapshot).flatMap(({ id, firstSlot, endpoints }) =>
+      endpoints.map((endpoint, at) => [nameOf(id, endpoint, active.accountOf), firstSlot + at] as const),
     ),
   );
   const readings = priorReadings(snapshot);
@@ -201,7 +201,7 @@ function readingsAlike({ snapshot, accountOf }: Runtime, inForce: Runtime): Read
     }
   }
   const allHealthy = readings.health.every((health) => health === 0);
-  return shared === 0 ? null : { ...readings, outputTokens: inForce.outputs.lengthsFor(snapshot.tasks), allHealthy };
+  return shared === 0 ? null : { ...readings, outputTokens: active.outputs.lengthsFor(snapshot.tasks), allHealthy };
 }
 
 /** A key of a pool is found by its label, because this server reads no secrets for a policy that is not active. */

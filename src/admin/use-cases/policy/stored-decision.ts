@@ -27,7 +27,7 @@ export async function explainStoredDecision(
 ): Promise<StoredExplanation> {
   checkAction(by.caller, 'decisions.explain');
   await requireStore(database);
-  const past = new PastPolicies({ ...judge, folder, inForce: () => null });
+  const past = new PastPolicies({ ...judge, folder, active: () => null });
   using reader = await readStore(database, ['records', 'access', 'ledger']);
   if (!(await reader.records.isCurrent())) {
     const place = await placeOfStore(database);

@@ -91,7 +91,7 @@ export async function pushPolicy(
   }
   if (revision === undefined) return await written(by, desk, () => sentBundle({ files }, noFiles), expected);
   const former = namedBundle(pushedBundle(await formerPush(revision, desk.store)));
-  return await written(by, desk, () => former, expected ?? [desk.inForce().runtime.snapshot.revision]);
+  return await written(by, desk, () => former, expected ?? [desk.active().runtime.snapshot.revision]);
 }
 
 const noFiles = (): PolicyBundle => ({ files: [], hash: '' });
@@ -121,7 +121,7 @@ async function written(
   );
 }
 
-const NOT_IN_FORCE: Readonly<Record<PolicyOrigin, string>> = {
+const NOT_ACTIVE: Readonly<Record<PolicyOrigin, string>> = {
   files:
     'The files on disk differ from the active policy, for example after an edit that was refused. First fix or undo that edit.',
   store: 'The last pushed revision is not active on this server. GET /admin/policy says why.',
@@ -141,11 +141,11 @@ async function plannedEdit(
   edited: (before: PolicyBundle) => PolicyBundle,
   expected: readonly string[],
 ): Promise<PlannedEdit> {
-  const inForce = desk.inForce();
-  const { revision } = inForce.runtime.snapshot;
+  const active = desk.active();
+  const { revision } = active.runtime.snapshot;
   if (!expected.includes(revision)) throw otherRevision(revision, 'written');
   const before = await filesOnDisk(desk);
-  if (before.hash !== inForce.bundle.hash) throw new SignalboxError('conflict', NOT_IN_FORCE[desk.home.origin]);
+  if (before.hash !== active.bundle.hash) throw new SignalboxError('conflict', NOT_ACTIVE[desk.home.origin]);
   const after = edited(before);
   const edits = editsOf(before, after);
   if (edits.length === 0) refuse('changes', 'The edit changes nothing.');
@@ -217,14 +217,14 @@ function checkGuarded({ caller }: Principal, { allowsGuarded }: WritableDesk, gu
 async function judged(
   after: PolicyBundle,
   judge: JudgeTools,
-  { folder, inForce }: WritableDesk,
+  { folder, active }: WritableDesk,
 ): Promise<PolicyCandidate> {
-  const result = await buildCandidate(after, { ...judge, folder }, { inForce: inForce() });
+  const result = await buildCandidate(after, { ...judge, folder }, { active: active() });
   if (!isRejected(result)) return result;
   const errors = plural(errorsIn(result.problems), 'error');
   const message = result.message ?? `The edited policy has ${errors}, so nothing was written.`;
   const { diagnostics } = diagnosticsBody(result.problems, after.files);
-  const details = { policy_revision: inForce().runtime.snapshot.revision, diagnostics };
+  const details = { policy_revision: active().runtime.snapshot.revision, diagnostics };
   throw new SignalboxError('policy_invalid', message, { details });
 }
 
@@ -236,7 +236,7 @@ async function put(
   candidate: PolicyCandidate,
 ): Promise<WrittenPolicy> {
   const { edits, guarded } = edit;
-  const previous = desk.inForce().runtime.snapshot.revision;
+  const previous = desk.active().runtime.snapshot.revision;
   const { revision } = candidate.runtime.snapshot;
   const notes = editNotes(by.actor, desk, { ...edit, previous, revision });
   const takeBack = await desk.home.write({ ...edit, candidate }, notes).catch(refuseUnwritable);
@@ -290,7 +290,7 @@ export function editNotes(
         ...more,
       }),
     undone: (more) => note({ undone: true, ...more }),
-    inForce: (name) => {
+    applied: (name) => {
       const details = { cause: 'push', before: { revision: previous }, after: { revision: name } };
       return store.trail.add({ time: now(), actor, action: 'load', subject: { kind: 'policy', id: name }, details });
     },
@@ -315,7 +315,7 @@ export async function policyPatch(by: Principal, desk: PolicyDesk, changes: read
 export async function writableBy(caller: Caller, desk: WritableDesk) {
   const role = roleOf(caller);
   const mayWrite = role === 'owner' || role === 'admin';
-  const { files } = desk.inForce().bundle;
+  const { files } = desk.active().bundle;
   const refused = mayWrite
     ? await desk.home.check(files.map(({ path }) => ({ name: basename(path) }))).then(
         () => null,
