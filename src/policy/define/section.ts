@@ -20,8 +20,11 @@ import type { Installation } from './installation.ts';
 export interface Section<Name extends string = string, Text extends TSchema = TSchema, Draft = unknown> {
   readonly name: Name;
   readonly text: Text;
-  /** `ORDINARY`, `BY_KEY`, or why an edit of the section can give power, send data elsewhere or remove evidence. */
-  readonly guard: string;
+  /**
+   * `ORDINARY`, or why an edit of the section can give power, send data elsewhere or remove evidence. Or one of these for each key of the
+   * section; for each key of an item if the section is a map of items.
+   */
+  readonly guard: string | KeyGuards;
   /**
    * The group of the section in the reference, and a link to the page that explains it. `page` is absent for a section with only one to
    * three values.
@@ -55,10 +58,12 @@ interface InputSection<Name extends string = string, Text extends TSchema = TSch
   review?(draft: Draft, context: SectionContext): void;
 }
 
-/** The guard of a section that every editor of policies may change. */
+/** The guard of a section or key that every editor of policies may change. */
 export const ORDINARY = 'ordinary';
-/** The guard of a section whose keys are judged separately. */
-export const BY_KEY = 'by key';
+/** The guard of keys that let callers send fields as they are. */
+export const UNCHECKED = 'it lets fields pass that were neither checked nor priced';
+/** The guard of each key. With the type of a text, the type checker asks for the guard of every key. */
+export type KeyGuards<Text = Readonly<Record<string, unknown>>> = Readonly<Record<keyof Text & string, string>>;
 
 /** A section that another section reads. */
 type Drafted<Draft> = Pick<Section<string, TSchema, Draft>, 'name' | 'draft'>;

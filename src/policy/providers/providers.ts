@@ -1,17 +1,41 @@
 import { mapOf } from '../../core/define/fields.ts';
 import type { Provider } from '../../core/policy/snapshot.ts';
 import { checkNamed } from '../check/section-checks.ts';
-import { BY_KEY, defineSection } from '../define/section.ts';
+import { defineSection, type KeyGuards, ORDINARY, UNCHECKED } from '../define/section.ts';
 import { inSteps } from '../report/steps.ts';
 import { openingsOf } from './discover.ts';
 import { ProviderText } from './schema.ts';
 import { compileProvider, type ProviderSetup } from './setup.ts';
 
+/** The guard of a new provider. */
+export const DESTINATION = 'it decides where requests and keys are sent';
+
+const GUARDS: KeyGuards<ProviderText> = {
+  adapter: DESTINATION,
+  preset: DESTINATION,
+  base_url: DESTINATION,
+  base_url_env: DESTINATION,
+  api_key_env: DESTINATION,
+  api_keys_env: DESTINATION,
+  allow_private_network: DESTINATION,
+  // Settings of adapters contain paths, versions and headers.
+  settings: DESTINATION,
+  passthrough: UNCHECKED,
+  cache_ttl_s: ORDINARY,
+  cache_min_tokens: ORDINARY,
+  after_abort: ORDINARY,
+  pages_max: ORDINARY,
+  serve: ORDINARY,
+  serves: ORDINARY,
+  // `guardedChanges` compares the effect, because the default depends on other keys. Turning discovery off is ordinary.
+  discover: ORDINARY,
+};
+
 /** The section `providers`. The snapshot has only the providers that serve. */
 export const PROVIDERS = defineSection({
   name: 'providers',
   text: mapOf(ProviderText, 'Name → provider.'),
-  guard: BY_KEY,
+  guard: GUARDS,
   page: ['Serve', 'language.md#providers'],
   draft(context) {
     const named = checkNamed('providers', ProviderText, context);

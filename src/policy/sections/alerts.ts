@@ -6,7 +6,7 @@ import { BUDGETS as BUDGET_NAMES } from '../../core/tables/alerts/keys.ts';
 import { checkValue, validPartsOf } from '../check/check.ts';
 import { sectionSubject } from '../check/section-checks.ts';
 import { type Environment, PLACEHOLDER } from '../define/environment.ts';
-import { BY_KEY, type DraftContext, defineSection } from '../define/section.ts';
+import { type DraftContext, defineSection, type KeyGuards, ORDINARY } from '../define/section.ts';
 import { OF_WEBHOOK, reviewPrivateHost } from '../providers/addresses.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import { listNames } from '../report/nearest.ts';
@@ -18,11 +18,16 @@ import { BUDGETS } from './budgets.ts';
 const NAME = new RegExp(ITEM_NAME.pattern);
 const RuleBudgets = Type.Object({ budgets: BUDGET_NAMES });
 
+const GUARDS: KeyGuards<(typeof AlertsText)['static']> = {
+  webhooks: 'it decides who receives alerts',
+  rules: ORDINARY,
+};
+
 /** The section `alerts`. */
 export const ALERTS = defineSection({
   name: 'alerts',
   text: AlertsText,
-  guard: BY_KEY,
+  guard: GUARDS,
   page: ['Run', '../operate/alerts.md'],
   draft: draftAlerts,
   *compile(alerts, { env, report }): Generator<undefined, AlertPolicy> {

@@ -4,7 +4,7 @@ import type { GatewayPolicy } from '../../core/policy/snapshot.ts';
 import { isTimeZone } from '../../core/time/zoned-time.ts';
 import { sectionSubject } from '../check/section-checks.ts';
 import type { StartSettings } from '../define/installation.ts';
-import { BY_KEY, defineSection, settingsOf } from '../define/section.ts';
+import { defineSection, type KeyGuards, ORDINARY, settingsOf, UNCHECKED } from '../define/section.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import type { Report } from '../report/report.ts';
 import { checkTimeZone } from '../report/time-zone.ts';
@@ -12,11 +12,46 @@ import { camelKeys } from '../schema/camel-keys.ts';
 import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
 import { GatewayText } from './gateway-schema.ts';
 
+const GUESSES = 'it limits how many keys an attacker can guess';
+
+const GUARDS: KeyGuards<GatewayText> = {
+  trusted_proxies: 'it decides which proxies the gateway trusts to report the address of a caller',
+  cors: 'it decides which web pages may call the gateway',
+  allow_private_image_urls: 'it lets callers make the gateway fetch addresses in private networks',
+  passthrough_tools: UNCHECKED,
+  failed_auth_per_minute: GUESSES,
+  keyless_per_minute: GUESSES,
+  body_bytes_max: ORDINARY,
+  messages_max: ORDINARY,
+  turns_bytes_max: ORDINARY,
+  tools_max: ORDINARY,
+  commit_after_ms: ORDINARY,
+  failed_streams: ORDINARY,
+  websockets: ORDINARY,
+  socket_bytes_max: ORDINARY,
+  alternatives: ORDINARY,
+  retries_max: ORDINARY,
+  tool_uses_max: ORDINARY,
+  drop_tools: ORDINARY,
+  drop_unsupported: ORDINARY,
+  output_above_maximum: ORDINARY,
+  repeats_in_flight: ORDINARY,
+  request_fallbacks: ORDINARY,
+  forced_tools: ORDINARY,
+  time_zone: ORDINARY,
+  concurrency_max: ORDINARY,
+  bodies_bytes_max: ORDINARY,
+  answers_bytes_max: ORDINARY,
+  queue_max: ORDINARY,
+  queue_ms: ORDINARY,
+  reports_per_minute: ORDINARY,
+};
+
 /** The section `gateway`. */
 export const GATEWAY = defineSection({
   name: 'gateway',
   text: GatewayText,
-  guard: BY_KEY,
+  guard: GUARDS,
   page: ['Run', '../spend/rate-limits.md'],
   draft(context) {
     const subject = sectionSubject('gateway', context);

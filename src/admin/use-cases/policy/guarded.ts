@@ -1,11 +1,9 @@
 import { isObject, objectOf, textOf } from '../../../core/json/object.ts';
-import { BY_KEY, ORDINARY } from '../../../policy/define/section.ts';
+import { type KeyGuards, ORDINARY, type Section } from '../../../policy/define/section.ts';
 import { LANGUAGE } from '../../../policy/language.ts';
 import { discoverOf } from '../../../policy/providers/discover.ts';
-import type { ProviderText } from '../../../policy/providers/schema.ts';
+import { DESTINATION, PROVIDERS } from '../../../policy/providers/providers.ts';
 import { formText, type Outline } from '../../../policy/runtime/diff.ts';
-import type { AlertsText } from '../../../policy/sections/alerts-schema.ts';
-import type { GatewayText } from '../../../policy/sections/gateway-schema.ts';
 
 /** A difference between two policies that gives more rights, sends data to other places or removes evidence. */
 export interface GuardedChange {
@@ -19,75 +17,7 @@ export interface GuardedChange {
   readonly by: 'owner' | 'files';
 }
 
-/** `ordinary`, or the reason why a difference at this place is guarded. */
-type Guard = string;
-type Keys<Text> = Readonly<Record<keyof Text, Guard>>;
-
-const TRUST = 'it decides which proxies the gateway trusts to report the address of a caller';
-const GUESSES = 'it limits how many keys an attacker can guess';
-const DESTINATION = 'it decides where requests and keys are sent';
-const UNSEEN = 'it lets fields pass that were neither checked nor priced';
-
-const GATEWAY: Keys<GatewayText> = {
-  trusted_proxies: TRUST,
-  cors: 'it decides which web pages may call the gateway',
-  allow_private_image_urls: 'it lets callers make the gateway fetch addresses in private networks',
-  passthrough_tools: UNSEEN,
-  failed_auth_per_minute: GUESSES,
-  keyless_per_minute: GUESSES,
-  body_bytes_max: ORDINARY,
-  messages_max: ORDINARY,
-  turns_bytes_max: ORDINARY,
-  tools_max: ORDINARY,
-  commit_after_ms: ORDINARY,
-  failed_streams: ORDINARY,
-  websockets: ORDINARY,
-  socket_bytes_max: ORDINARY,
-  alternatives: ORDINARY,
-  retries_max: ORDINARY,
-  tool_uses_max: ORDINARY,
-  drop_tools: ORDINARY,
-  drop_unsupported: ORDINARY,
-  output_above_maximum: ORDINARY,
-  repeats_in_flight: ORDINARY,
-  request_fallbacks: ORDINARY,
-  forced_tools: ORDINARY,
-  time_zone: ORDINARY,
-  concurrency_max: ORDINARY,
-  bodies_bytes_max: ORDINARY,
-  answers_bytes_max: ORDINARY,
-  queue_max: ORDINARY,
-  queue_ms: ORDINARY,
-  reports_per_minute: ORDINARY,
-};
-
-const PROVIDER: Keys<ProviderText> = {
-  adapter: DESTINATION,
-  preset: DESTINATION,
-  base_url: DESTINATION,
-  base_url_env: DESTINATION,
-  api_key_env: DESTINATION,
-  api_keys_env: DESTINATION,
-  allow_private_network: DESTINATION,
-  // Settings of adapters contain paths, versions and headers.
-  settings: DESTINATION,
-  passthrough: UNSEEN,
-  cache_ttl_s: ORDINARY,
-  cache_min_tokens: ORDINARY,
-  after_abort: ORDINARY,
-  pages_max: ORDINARY,
-  serve: ORDINARY,
-  serves: ORDINARY,
-  // `discoveredBy` compares the effect, because the default depends on other keys. Turning discovery off is ordinary.
-  discover: ORDINARY,
-};
-
-const ALERTS: Keys<(typeof AlertsText)['static']> = {
-  webhooks: 'it decides who receives alerts',
-  rules: ORDINARY,
-};
-
-const SECTION_GUARDS = new Map<string, string>(LANGUAGE.map(({ name, guard }) => [name, guard]));
+const SECTION_GUARDS = new Map<string, Section['guard']>(LANGUAGE.map(({ name, guard }) => [name, guard]));
 
 const UNKNOWN = 'this version of Signalbox does not know what the setting does';
 
@@ -103,8 +33,8 @@ export function guardedChanges(before: Outline, after: Outline): GuardedChange[]
     // An unknown section is guarded.
     const guard = SECTION_GUARDS.get(section) ?? UNKNOWN;
     if (guard === ORDINARY) return [];
-    if (guard !== BY_KEY) return [{ section, name: null, key: null, why: guard, by: 'owner' }];
-    return section === 'providers' ? ofProviders(from, to) : ofKeys(section, null, from, to, keysOf(section));
+    if (typeof guard === 'string') return [{ section, name: null, key: null, why: guard, by: 'owner' }];
+    return section === PROVIDERS.name ? ofProviders(from, to, guard) : ofKeys(section, null, from, to, guard);
   });
   return [...ofSections, ...discoveredBy(before, after)];
 }
@@ -128,25 +58,17 @@ function discoverIn(provider: unknown): string {
   return discoverOf({ preset: textOf(preset) });
 }
 
-const keysOf = (section: string): Readonly<Record<string, Guard>> => (section === 'gateway' ? GATEWAY : ALERTS);
-
-function ofProviders(from: unknown, to: unknown): GuardedChange[] {
+function ofProviders(from: unknown, to: unknown, guards: KeyGuards): GuardedChange[] {
   if (to !== undefined && !isObject(to))
     return [{ section: 'providers', name: null, key: null, why: DESTINATION, by: 'owner' }];
   return Object.entries(objectOf(to)).flatMap(([name, provider]): GuardedChange[] => {
     const known = ownOf(objectOf(from), name);
     if (known === undefined) return [{ section: 'providers', name, key: null, why: DESTINATION, by: 'owner' }];
-    return ofKeys('providers', name, known, provider, PROVIDER);
+    return ofKeys('providers', name, known, provider, guards);
   });
 }
 
-function ofKeys(
-  section: string,
-  name: string | null,
-  from: unknown,
-  to: unknown,
-  guards: Readonly<Record<string, Guard>>,
-): GuardedChange[] {
+function ofKeys(section: string, name: string | null, from: unknown, to: unknown, guards: KeyGuards): GuardedChange[] {
   if (!isMap(from) || !isMap(to))
     return isSame(from, to) ? [] : [{ section, name, key: null, why: UNKNOWN, by: 'owner' }];
   const [mine, theirs] = [objectOf(from), objectOf(to)];
@@ -154,7 +76,7 @@ function ofKeys(
   return keys.flatMap((key) => {
     const guard = ownOf(guards, key) ?? UNKNOWN;
     const isOrdinary = guard === ORDINARY || isSame(ownOf(mine, key), ownOf(theirs, key));
-    return isOrdinary ? [] : [{ section, name, key, why: String(guard), by: 'owner' }];
+    return isOrdinary ? [] : [{ section, name, key, why: guard, by: 'owner' }];
   });
 }
 
@@ -162,7 +84,7 @@ function ofKeys(
 const isMap = (value: unknown): boolean => value === undefined || value === null || isObject(value);
 
 /** Ignores inherited properties, because a policy may use a name such as `constructor`. */
-const ownOf = (map: Readonly<Record<string, unknown>>, key: string): unknown =>
+const ownOf = <Value>(map: Readonly<Record<string, Value>>, key: string): Value | undefined =>
   Object.hasOwn(map, key) ? map[key] : undefined;
 
 const isSame = (one: unknown, other: unknown): boolean => formText(one) === formText(other);
