@@ -63,8 +63,8 @@ const Spread = f.viewRow<SpreadRecord>()(SPREAD);
 
 /** An attempt at an endpoint. The names of endpoints, `upstream` and `key`, are for operators. */
 export const ATTEMPT = {
-  model: f.stored(0, modelId('The model asked.')),
-  provider: f.stored(1, f.text('The provider asked.', 'openai')),
+  model: f.stored(0, f.toCallers(modelId('The model that was called.'))),
+  provider: f.stored(1, f.toCallers(f.text('The provider that was called, under its name in the policy.', 'openai'))),
   upstream: f.stored(2, f.text('The provider’s own name for the model.', 'gpt-6-luna')),
   endpoint: f.stored(
     6,
@@ -80,9 +80,9 @@ export const ATTEMPT = {
     9,
     f.orAbsent(null, f.wholeOrNull('From admission to the start of the attempt, in ms; null in old records.', 4)),
   ),
-  ms: f.stored(3, f.milliseconds('From the start of the attempt to its end.', 1_840)),
+  ms: f.stored(3, f.toCallers(f.milliseconds('From the start of the attempt to its end.', 1_840))),
   first_part_ms: f.stored(4, firstPart('sending')),
-  failure: f.stored(5, f.orNull(failureKind, 'Null for a success.')),
+  failure: f.stored(5, f.toCallers(f.orNull(failureKind, 'Null for a success.'))),
   status: f.stored(
     10,
     f.orAbsent(
@@ -103,8 +103,8 @@ export const ATTEMPT = {
       ),
     ),
   ),
-  request_id: f.stored(7, upstreamRequestId),
-  finish_reasons: f.stored(8, rawFinishReasons),
+  request_id: f.stored(7, f.toCallers(upstreamRequestId)),
+  finish_reasons: f.stored(8, f.toCallers(rawFinishReasons)),
   spread: f.stored(
     12,
     f.orAbsent(
@@ -122,16 +122,21 @@ export const ATTEMPT = {
       ),
     ),
   ),
-  after: f.stored(14, f.orAbsent(null, f.orNull(afterSignal, 'Null for attempts that followed no answer.'))),
+  after: f.stored(
+    14,
+    f.toCallers(f.orAbsent(null, f.orNull(afterSignal, 'Null for attempts that followed no answer.'))),
+  ),
   credits_consumed: f.stored(
     15,
-    f.as(
-      'charged',
-      f.orAbsent(
-        null,
-        f.orNull(
-          attemptCredits,
-          'Credits charged for the attempt; null without a charge of its own, and in old records.',
+    f.toCallers(
+      f.as(
+        'charged',
+        f.orAbsent(
+          null,
+          f.orNull(
+            attemptCredits,
+            'Credits charged for the attempt; null without a charge of its own, and in old records.',
+          ),
         ),
       ),
     ),
@@ -168,17 +173,21 @@ export const ATTEMPT = {
   ),
   service_tier: f.stored(
     18,
-    f.orAbsent(
-      null,
-      f.orNull(
-        servedTier,
-        'The service tier that the provider’s answer states, such as `flex`. Null if it states none, for the default tier if the request asks for none, and in old records.',
+    f.toCallers(
+      f.orAbsent(
+        null,
+        f.orNull(
+          servedTier,
+          'The service tier that the provider’s answer states, such as `flex`. Null if it states none, for the default tier if the request asks for none, and in old records.',
+        ),
       ),
     ),
   ),
 };
 export interface AttemptRecord extends f.ObjectValue<typeof ATTEMPT> {}
 export const Attempt = f.viewRow<AttemptRecord>()(ATTEMPT);
+/** An attempt in `platform.attempts`. */
+export const CallerAttempt = f.forCallers(Attempt);
 
 /** An endpoint that had no room for an attempt. */
 export const FullEndpoint = f.row({

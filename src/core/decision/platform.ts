@@ -1,19 +1,14 @@
 import { Type } from '@sinclair/typebox';
 import * as field from '../define/fields.ts';
+import { CallerAttempt } from './attempt.ts';
 import {
-  afterSignal,
   aliasUsed,
-  attemptCredits,
   cappedByText,
   decisionId,
-  failureKind,
   insteadOf,
   modelId,
   policyRevision,
-  rawFinishReasons,
   routeReason,
-  servedTier,
-  upstreamRequestId,
 } from './shared-fields.ts';
 
 /** Schema of `platform.payment`. */
@@ -68,20 +63,7 @@ export const Platform = field.named('Platform', 'The routing and the cost of the
     ),
   ),
   attempts: field.list(
-    Type.Object({
-      model: modelId('The model that was called.'),
-      provider: field.text('The provider that was called, under its name in the policy.', 'openai'),
-      ms: Type.Integer({
-        description: 'Time from sending the request to the end of the attempt, in ms.',
-        examples: [1_840],
-      }),
-      failure: field.orNull(failureKind, 'Null for none.'),
-      request_id: upstreamRequestId,
-      finish_reasons: rawFinishReasons,
-      after: Type.Optional(afterSignal),
-      credits_consumed: Type.Optional(attemptCredits),
-      service_tier: Type.Optional(servedTier),
-    }),
+    CallerAttempt,
     'The attempts, in order. Each attempt except the last failed before the caller received content. If a second attempt failed, the first answer is the last of the list.',
   ),
   output_capped_by: Type.Optional(

@@ -90,6 +90,8 @@ interface Annotations {
   readonly absent?: AbsentValue;
   /** The position of a member among the stored values of its object. */
   readonly at?: number;
+  /** Whether callers get the member in answers to their requests, not only operators. */
+  readonly callers?: true;
   /** The error code for a number outside of the bounds. */
   readonly refusal?: ErrorCode | undefined;
   readonly takesUsd?: true;
@@ -103,6 +105,7 @@ declare const VALUE: unique symbol;
 export declare const MEMBER: unique symbol;
 export declare const ABSENT: unique symbol;
 export declare const FROM: unique symbol;
+export declare const CALLERS: unique symbol;
 
 interface Annotated {
   readonly [ANNOTATIONS]?: Annotations;

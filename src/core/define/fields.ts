@@ -8,6 +8,7 @@ import {
   type TArray,
   type TInteger,
   type TLiteral,
+  type TNull,
   type TObject,
   type TOptional,
   type TProperties,
@@ -28,6 +29,7 @@ import {
   annotate,
   annotated,
   annotationsOf,
+  type CALLERS,
   type Codec,
   type CommandForm,
   commandOf,
@@ -65,6 +67,10 @@ export const orAbsent = <Schema extends TSchema>(absent: AbsentValue, field: Sch
 
 /** States the position of a member among the stored values of its object. A position is never used for another member. */
 export const stored = <Schema extends TSchema>(at: number, field: Schema): Schema => annotate({ ...field }, { at });
+
+/** Marks a member that callers get in answers to their requests, too. */
+export const toCallers = <Schema extends TSchema>(field: Schema) =>
+  annotate({ ...field }, { callers: true }) as Schema & { readonly [CALLERS]: true };
 
 /** A stored member that answers do not have in this form. */
 export const inProgram = <Value>() => annotated<TUnknown, Value>(Type.Unknown());
@@ -381,6 +387,50 @@ export const viewRow =
   <Source>() =>
   <P extends TProperties>(members: P & MembersOf<Source, P>) =>
     annotated<TObject<P>, Source>(Type.Object(members as P), { codec: SHAPE });
+
+/** A member as callers get it: absent where answers to operators have null. */
+type ForCallers<Schema> = Schema extends {
+  readonly [ABSENT]: true;
+  readonly anyOf: [infer Inner extends TSchema, TNull];
+}
+  ? TOptional<Inner>
+  : Schema;
+type MembersForCallers<P extends TProperties> = {
+  [Name in keyof P as P[Name] extends { readonly [CALLERS]: true } ? Name : never]: ForCallers<P[Name]>;
+};
+
+/** The members of an object that callers get. A member that the program's object may lack is absent there, not null. */
+export const forCallers = <Source, P extends TProperties>({ properties }: Field<TObject<P>, Source>) =>
+  annotated<TObject<MembersForCallers<P>>, Source>(
+    Type.Object(
+      Object.fromEntries(
+        Object.entries<TSchema>(properties).flatMap(([name, field]) => {
+          const { callers, absent, member = camel(name) } = annotationsOf(field);
+          if (!callers) return [];
+          return [[name, absent === undefined ? field : Type.Optional(as(member, field.anyOf[0]))]];
+        }),
+      ) as MembersForCallers<P>,
+    ),
+    { codec: SHAPE },
+  );
+
+/**
+ * Returns what writes an object of the program in the form of answers. It does the same as `json`, but reads the schema once, so that
+ * answers to requests cost no more than with a function written by hand.
+ */
+export function writerOf<P extends TProperties, Value extends object>({ properties }: Field<TObject<P>, Value>) {
+  const rows = Object.entries<TSchema>(properties).map(([name, field]) => {
+    const { codec } = annotationsOf(field);
+    const write =
+      codec && ((stated: unknown) => (stated === undefined ? stated : codec.encode(stated, WORTHLESS, field)));
+    return { name, member: memberOf(name, field) as keyof Value, write };
+  });
+  return (value: Value): WireOf<TObject<P>> => {
+    const answer: Record<string, unknown> = {};
+    for (const { name, member, write } of rows) answer[name] = write ? write(value[member]) : value[member];
+    return answer as WireOf<TObject<P>>;
+  };
+}
 
 /** The schema of a list of objects. */
 export const rows = <P extends TProperties>(description: string, members: P, ...examples: unknown[][]) =>

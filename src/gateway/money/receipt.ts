@@ -1,9 +1,10 @@
 import type { Platform, PlatformPayment, Receipt } from '../../core/decision/answer.ts';
-import type { AttemptRecord } from '../../core/decision/attempt.ts';
+import { CallerAttempt } from '../../core/decision/attempt.ts';
 import { fallbackReason } from '../../core/decision/decision.ts';
 import type { DecisionOutcome } from '../../core/decision/outcome.ts';
 import type { DecisionRecord } from '../../core/decision/record.ts';
 import type { GuardCall } from '../../core/decision/verdict.ts';
+import { writerOf } from '../../core/define/fields.ts';
 import { idText } from '../../core/id.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
 import { costOf, expectedPrice } from '../../core/money/price.ts';
@@ -11,20 +12,7 @@ import type { Usage } from '../../core/money/usage.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
 import type { Facts } from '../../core/request/facts.ts';
 
-function platformAttempt(attempt: AttemptRecord): Platform['attempts'][number] {
-  const { model, provider, ms, failure, requestId, finishReasons, after, charged, serviceTier } = attempt;
-  return {
-    model,
-    provider,
-    ms,
-    failure,
-    request_id: requestId,
-    finish_reasons: finishReasons,
-    after,
-    credits_consumed: charged === undefined ? undefined : toCredits(charged),
-    service_tier: serviceTier,
-  };
-}
+const callerAttempt = writerOf(CallerAttempt);
 
 /**
  * Returns the amount that a charge saves against the baseline for the same tokens at the service tier of the request; negative if the chosen model cost more.
@@ -74,7 +62,7 @@ export function platformOf(
     estimated: outcome.estimated,
     dropped,
     adapted: outcome.adapted,
-    attempts: outcome.attempts.map(platformAttempt),
+    attempts: outcome.attempts.map(callerAttempt),
     output_capped_by: outcome.cappedBy ?? undefined,
     usage_replaced: outcome.usageReplaced || undefined,
     guard_credits_consumed: outcome.guardCalls && guardCredits(outcome.guardCalls),
