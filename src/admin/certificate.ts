@@ -247,8 +247,3 @@ export const Readings = field.shape('The stored measurements of endpoints that t
     228_803_158_016_001,
   ),
 });
-
-export const cachedTokens = field.mapOf(
-  field.count('Tokens.', 1_800),
-  'By ID of the model, the input tokens that its provider probably has in its cache.',
-);

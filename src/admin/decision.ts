@@ -12,6 +12,7 @@ import * as f from '../core/define/fields.ts';
 import { idText } from '../core/id.ts';
 import { OPERATION_NAMES, OPERATIONS } from '../core/kinds/operations.ts';
 import { type Microcredits, toCredits } from '../core/money/credits.ts';
+import { FactsAnswer } from '../core/request/facts.ts';
 import { NO_RUN, type RunNames } from '../core/request/run-names.ts';
 import { usageBody } from '../dialects/openai-chat/completion.ts';
 import { Usage } from '../dialects/openai-chat/completion-schema.ts';
@@ -21,7 +22,6 @@ import type { Explanation } from '../gateway/request/recorded-certificate.ts';
 import { spreadReason } from '../routing/spread-text.ts';
 import { story } from '../routing/story.ts';
 import { CERTIFICATE, type Certified, Readings, Replay } from './certificate.ts';
-import { Facts } from './decision-facts.ts';
 import { DecisionSummary, ofKey } from './decision-list.ts';
 import { sentences } from './sentence.ts';
 import type { RepeatedDecision } from './use-cases/repeated-decision.ts';
@@ -241,7 +241,7 @@ export const Decision = f.view<ShownDecision>()(
         [],
       ),
     ),
-    facts: Facts,
+    facts: FactsAnswer,
     readings: ofRecord(({ readingsNumber }) => ({ frame: readingsNumber }), Readings),
     quality: f.mapOf(
       Type.Number({ minimum: 0, maximum: 1 }),

@@ -2,8 +2,8 @@ import { Type } from '@sinclair/typebox';
 import { type Sentence, textsOf } from '../core/decision/sentence.ts';
 import { policyRevision } from '../core/decision/shared-fields.ts';
 import * as field from '../core/define/fields.ts';
+import { FactsAnswer } from '../core/request/facts.ts';
 import { CERTIFICATE, type Certified } from './certificate.ts';
-import { Facts } from './decision-facts.ts';
 import { sentences } from './sentence.ts';
 
 const DECIDED = {
@@ -82,7 +82,7 @@ export const PolicyExplanation = field.view<ShownExplanation>()(
   'The decision for a request that was not sent.',
   {
     ...DECIDED,
-    facts: Facts,
+    facts: FactsAnswer,
     ...CERTIFICATE,
     explanation: field.from<ShownExplanation>()(({ decisionStory }) => textsOf(decisionStory), CERTIFICATE.explanation),
     ...NOTED,

@@ -1,16 +1,9 @@
 import { figure, joined, model, type Parts, words } from '../core/decision/sentence.ts';
 import { toCredits } from '../core/money/credits.ts';
 import { capabilityNames } from '../core/request/capability.ts';
+import { ESCALATION_SIGNALS, type Escalation, type Unescalated } from '../core/request/escalation.ts';
 import type { ExpectedLength, LengthSource } from '../core/request/expected-length.ts';
-import {
-  type Difficulty,
-  ESCALATION_SIGNALS,
-  type Escalation,
-  type Facts,
-  isIntentRead,
-  type StuckSigns,
-  type Unescalated,
-} from '../core/request/facts.ts';
+import { type Difficulty, type Facts, isIntentRead, type StuckSigns } from '../core/request/facts.ts';
 import { FALLBACK_REASONS, type FallbackLists, listFor, REASON_NAMES } from '../core/request/fallbacks.ts';
 import { tierText as tierNames } from '../core/request/tiers.ts';
 import { decimalText } from '../core/text/text.ts';

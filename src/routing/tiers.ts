@@ -1,7 +1,8 @@
 import { isConversation } from '../core/kinds/operations.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Conversation } from '../core/request/conversation.ts';
-import type { Escalation, Facts, Unescalated } from '../core/request/facts.ts';
+import type { Escalation, Unescalated } from '../core/request/escalation.ts';
+import type { Facts } from '../core/request/facts.ts';
 import type { FirstTier, TierName, TierReason } from '../core/request/tiers.ts';
 import { transcriptEscalation } from './profile/escalation.ts';
 

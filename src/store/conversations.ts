@@ -1,4 +1,4 @@
-import type { EscalationSignal } from '../core/request/facts.ts';
+import type { EscalationSignal } from '../core/request/escalation.ts';
 import { HOUR_MS } from '../core/time/clock.ts';
 import type { Write } from './store.ts';
 

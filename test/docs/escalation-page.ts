@@ -1,4 +1,4 @@
-import { ESCALATION_NAMES, ESCALATION_SIGNALS, USUAL_SIGNALS } from '../../src/core/request/facts.ts';
+import { ESCALATION_NAMES, ESCALATION_SIGNALS, USUAL_SIGNALS } from '../../src/core/request/escalation.ts';
 import { ANSWER_SIGNALS } from '../../src/core/request/failure-kinds.ts';
 import { figuresOf, KEPT_ASIDE, TRANSCRIPTS, type Transcript } from '../routing/signals/transcripts.ts';
 import { marked } from './choices-page.ts';

@@ -81,6 +81,13 @@ export const from =
   <Schema extends TSchema>(read: (source: Source) => ValueOf<Schema>, field: Schema) =>
     annotate({ ...field }, { from: read }) as Schema & { readonly [FROM]: (source: Source) => void };
 
+/** A value of the program that answers have in the form that `write` gives. */
+export const shown = <Value, Schema extends TSchema>(
+  write: (value: Value) => NoInfer<WireOf<Schema>>,
+  schema: Schema,
+): Field<Schema, Value> =>
+  annotated({ ...schema }, { codec: { encode: (value) => write(value as Value), decode: (value) => value } });
+
 /** A value that has its JSON form in the program, too. */
 export const onWire = <Schema extends TSchema>(schema: Schema) =>
   annotated<Schema, WireOf<Schema>>({ ...schema }, { codec: undefined });
@@ -317,11 +324,20 @@ type MemberValue<Schema> = Schema extends { readonly [ABSENT]: true }
   ? Exclude<ValueOf<Schema>, null> | undefined
   : ValueOf<Schema>;
 
+/** Names of members that are computed, which the program's object lacks. */
+type ComputedName<P extends TProperties> = {
+  [Name in keyof P]: P[Name] extends { readonly [FROM]: unknown } ? Name : never;
+}[keyof P];
+
 /** The type of an object in the program. */
 export type ObjectValue<P extends TProperties> = {
-  readonly [Name in Exclude<keyof P, OptionalName<P>> as MemberOf<Name, P[Name]>]: MemberValue<P[Name]>;
+  readonly [Name in Exclude<keyof P, OptionalName<P> | ComputedName<P>> as MemberOf<Name, P[Name]>]: MemberValue<
+    P[Name]
+  >;
 } & {
-  readonly [Name in OptionalName<P> as MemberOf<Name, P[Name]>]?: MemberValue<P[Name]> | undefined;
+  readonly [Name in Exclude<OptionalName<P>, ComputedName<P>> as MemberOf<Name, P[Name]>]?:
+    | MemberValue<P[Name]>
+    | undefined;
 };
 
 /** Members that are computed from a source, or that the source has with the type of the field. */

@@ -1,5 +1,5 @@
 import type { UserRole } from '../people/people.ts';
-import type { EscalationSignal } from '../request/facts.ts';
+import type { EscalationSignal } from '../request/escalation.ts';
 import type { TierName } from '../request/tiers.ts';
 import type { SourcePlace } from '../source-place.ts';
 

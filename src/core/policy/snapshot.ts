@@ -6,7 +6,7 @@ import type { GroupTerms, TeamDeclaration } from '../people/people.ts';
 import type { TokenIssuer } from '../people/token-issuer.ts';
 import type { DroppableName } from '../request/droppable.ts';
 import type { EmbeddingModel } from '../request/embedding.ts';
-import type { EscalationTerms } from '../request/facts.ts';
+import type { EscalationTerms } from '../request/escalation.ts';
 import type { FallbackLists } from '../request/fallbacks.ts';
 import type { Ladder } from '../request/tiers.ts';
 import type { Tokenizer } from '../request/tokenizer.ts';

@@ -1,7 +1,7 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import { parseJson } from '../../core/json/object.ts';
-import type { EscalationSignal } from '../../core/request/facts.ts';
+import type { EscalationSignal } from '../../core/request/escalation.ts';
 import type { AnswerSignal } from '../../core/request/failure-kinds.ts';
 import { isFittingCall } from '../../core/request/fitting-call.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';

@@ -1,14 +1,8 @@
 import type { Awaitable } from '../../core/awaitable.ts';
 import type { DecisionRecord } from '../../core/decision/record.ts';
 import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
-import {
-  type ConversationPlace,
-  type Escalation,
-  type EscalationTerms,
-  type Facts,
-  LOW_SCORE,
-  REPEAT_MINUTES,
-} from '../../core/request/facts.ts';
+import { type Escalation, type EscalationTerms, LOW_SCORE, REPEAT_MINUTES } from '../../core/request/escalation.ts';
+import type { ConversationPlace, Facts } from '../../core/request/facts.ts';
 import { MINUTE_MS } from '../../core/time/clock.ts';
 import type { Timer, Timers } from '../../core/time/timers.ts';
 import { withoutEscalation } from '../../routing/tiers.ts';

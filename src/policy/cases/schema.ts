@@ -4,7 +4,7 @@ import { RouteConstraints } from '../../core/api/routing-fields.ts';
 import { closed, figure, flag, optional, text, word } from '../../core/define/fields.ts';
 import { excludes, excludesEach, policyAmount, writtenAs } from '../../core/define/policy-words.ts';
 import { USER_ROLES } from '../../core/people/people.ts';
-import { ESCALATION_NAMES } from '../../core/request/facts.ts';
+import { ESCALATION_NAMES } from '../../core/request/escalation.ts';
 import { TIERS } from '../../core/request/tiers.ts';
 import { withoutNull } from '../../core/schema/nullable.ts';
 

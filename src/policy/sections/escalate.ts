@@ -1,6 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import { closed, figure, flag, optional, whole } from '../../core/define/fields.ts';
-import { ESCALATION_NAMES, ESCALATION_SIGNALS, type EscalationTerms, USUAL_SIGNALS } from '../../core/request/facts.ts';
+import {
+  ESCALATION_NAMES,
+  ESCALATION_SIGNALS,
+  type EscalationTerms,
+  USUAL_SIGNALS,
+} from '../../core/request/escalation.ts';
 import { ANSWER_SIGNALS } from '../../core/request/failure-kinds.ts';
 import { defineSettings, ORDINARY } from '../define/section.ts';
 import { camelKeys } from '../schema/camel-keys.ts';

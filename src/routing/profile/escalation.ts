@@ -1,5 +1,5 @@
 import type { ToolDefinition, Turn } from '../../core/request/conversation.ts';
-import { ESCALATION_NAMES, type Escalation, type EscalationSignal } from '../../core/request/facts.ts';
+import { ESCALATION_NAMES, type Escalation, type EscalationSignal } from '../../core/request/escalation.ts';
 import { isFittingCall } from '../../core/request/fitting-call.ts';
 import type { CheckBudget } from '../../core/schema/fits.ts';
 import { turnText } from '../texts.ts';

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { PolicySnapshot } from '../../../src/core/policy/snapshot.ts';
-import type { EscalationTerms, Facts } from '../../../src/core/request/facts.ts';
+import type { EscalationTerms } from '../../../src/core/request/escalation.ts';
+import type { Facts } from '../../../src/core/request/facts.ts';
 import { Affinity } from '../../../src/gateway/prompt/affinity.ts';
 import { Conversations, isRead } from '../../../src/gateway/prompt/conversations.ts';
 import { CONVERSATION_MS } from '../../../src/store/conversations.ts';

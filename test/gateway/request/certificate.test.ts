@@ -2,14 +2,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../../plugins/index.ts';
-import { factsJson } from '../../../src/admin/decision-facts.ts';
 import { rehearse } from '../../../src/admin/use-cases/policy/rehearse.ts';
 import type { DecisionOutcome } from '../../../src/core/decision/outcome.ts';
 import { priorReadings, type Readings } from '../../../src/core/decision/readings.ts';
 import type { DecisionRecord } from '../../../src/core/decision/record.ts';
+import { json } from '../../../src/core/define/fields.ts';
 import { createIds } from '../../../src/core/id.ts';
 import { plainUsage } from '../../../src/core/money/usage.ts';
-import type { Facts } from '../../../src/core/request/facts.ts';
+import { type Facts, FactsAnswer } from '../../../src/core/request/facts.ts';
 import { openRecords, type Records } from '../../../src/gateway/records/records.ts';
 import { certificateOf } from '../../../src/gateway/request/certificate.ts';
 import { recordDecision } from '../../../src/gateway/request/decision-record.ts';
@@ -166,7 +166,7 @@ describe('repeating a decision of the past', () => {
     const record = await decide(await load(models('a', 'b')), { model: 'a', asked });
     expect(record).toMatchObject({ choice: 'a', fallbacks: ['b'] });
     expect((await certificateOf(record, records, past())).matches).toBe(true);
-    expect(factsJson(record.facts)).toMatchObject({
+    expect(json(FactsAnswer, record.facts)).toMatchObject({
       fallbacks: { by: 'policy', error: ['b'], rate_limit: [], context: [], refused: [] },
     });
   });

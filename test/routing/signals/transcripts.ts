@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { StreamPart } from '../../../src/contract/parts.ts';
 import { OPERATOR } from '../../../src/core/people/caller.ts';
-import type { EscalationSignal } from '../../../src/core/request/facts.ts';
+import type { EscalationSignal } from '../../../src/core/request/escalation.ts';
 import { AnswerCheck } from '../../../src/gateway/exchange/answer-check.ts';
 import { EVERY_VARIABLE } from '../../policy/shipped.ts';
 import { shippedPolicy } from '../../policy/support.ts';

@@ -2,7 +2,7 @@ import { HEALTH } from '../../../src/core/decision/readings.ts';
 import { ERRORS } from '../../../src/core/errors.ts';
 import { TOKEN_UNITS, UNITS } from '../../../src/core/money/units.ts';
 import { ENDPOINT_LIMITS } from '../../../src/core/policy/endpoint-room.ts';
-import { ESCALATION_NAMES } from '../../../src/core/request/facts.ts';
+import { ESCALATION_NAMES } from '../../../src/core/request/escalation.ts';
 import { documentedFamilies } from '../../docs/metrics-page.ts';
 import type { Metric, Metrics } from '../../support/promql.ts';
 

@@ -3,7 +3,7 @@ import type { VerdictAction } from '../../../core/decision/verdict.ts';
 import { SignalboxError } from '../../../core/errors.ts';
 import type { PolicyCase } from '../../../core/policy/case.ts';
 import type { GuardSide } from '../../../core/policy/guards.ts';
-import type { EscalationSignal } from '../../../core/request/facts.ts';
+import type { EscalationSignal } from '../../../core/request/escalation.ts';
 import { decimalText } from '../../../core/text/text.ts';
 import type { CaseFailure } from '../../../policy/cases/failures.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';

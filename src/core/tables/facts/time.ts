@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../time/clock.ts';
 import { type FactsOf, type FactTable, factReader } from './define.ts';
 
 /** The local time that `when` of a rule can use, in the policy's `time_zone`. */
@@ -19,4 +20,24 @@ export const TIME_FACTS = {
 export type TimeFacts = FactsOf<typeof TIME_FACTS>;
 
 /** Returns a local time for conditions of rules. */
-export const readTime = factReader<Temporal.ZonedDateTime, typeof TIME_FACTS>(TIME_FACTS);
+const readTime = factReader<Temporal.ZonedDateTime, typeof TIME_FACTS>(TIME_FACTS);
+
+const zonedTime = (timeMs: number, timeZone: string): Temporal.ZonedDateTime =>
+  Temporal.Instant.fromEpochMilliseconds(Math.floor(timeMs)).toZonedDateTimeISO(timeZone);
+
+/**
+ * Returns a function that converts ms since 1970 to the calendar time of a zone (IANA name). The returned function caches the last minute,
+ * because many requests come in the same minute. `zonedClock` throws RangeError for an unknown zone.
+ */
+export function zonedClock(timeZone: string): (timeMs: number) => TimeFacts {
+  let minute = 0;
+  let known = readTime(zonedTime(0, timeZone));
+  return (timeMs) => {
+    const asked = Math.floor(timeMs / MINUTE_MS);
+    if (asked !== minute) {
+      known = readTime(zonedTime(timeMs, timeZone));
+      minute = asked;
+    }
+    return known;
+  };
+}

@@ -6,7 +6,7 @@ import { RecordedRefusedAnswer, type RefusalRecord } from '../../../core/decisio
 import { isEmpty } from '../../../core/json/object.ts';
 import type { Amounts } from '../../../core/money/units.ts';
 import type { Usage } from '../../../core/money/usage.ts';
-import { type Facts, RARE_FACTS, USUAL_FACTS, type UsualFacts } from '../../../core/request/facts.ts';
+import { type Facts, type RecordedFacts, StoredFacts } from '../../../core/request/facts.ts';
 import { listPacking, packingOf } from './packing.ts';
 
 /** The fields of a record that have their own columns. */
@@ -31,26 +31,13 @@ type UsageValues = readonly [
   units?: Amounts,
 ];
 
-/** Packs all facts. Rare facts at the end are left out if the request has no such facts. */
-function packAllFacts(facts: Facts): readonly unknown[] {
-  const values: unknown[] = [];
-  for (const name of USUAL_FACTS) values.push(name === 'pinned' ? facts.named !== null : facts[name]);
-  for (let at = 0; at < RARE_FACTS.length; at++) {
-    const fact = rareFact(facts, RARE_FACTS[at]!);
-    if (fact === undefined) continue;
-    // A list with undefined values would have the same JSON, but JSON.stringify takes several times as long for it.
-    while (values.length < USUAL_FACTS.length + at) values.push(null);
-    values.push(fact);
-  }
-  return values;
-}
+const AS_IT_IS = <Value>(value: Value): Value => value;
 
-/** Returns a rare fact as it is stored; undefined for a request without it. */
-function rareFact(facts: Facts, name: (typeof RARE_FACTS)[number]): unknown {
-  if (name === 'named') return facts.named !== null && facts.named.length > 1 ? facts.named : undefined;
-  return name === 'pdfs' ? facts.pdfs || undefined : facts[name];
-}
-
+const FACTS = packingOf<Facts, RecordedFacts>(StoredFacts, {
+  named: { pack: (named: readonly string[]) => (named.length > 1 ? named : undefined), unpack: AS_IT_IS },
+  pdfs: { pack: (pdfs: number) => pdfs || undefined, unpack: AS_IT_IS },
+  addOns: { pack: AS_IT_IS, unpack: currentAddOns },
+});
 const ATTEMPT = packingOf(Attempt);
 /** How a refused answer is stored, in the body and in the summary of its record. */
 export const REFUSED = packingOf(RecordedRefusedAnswer);
@@ -80,7 +67,7 @@ export function encodeBody(body: RecordBody): string {
   const { agent, parentAgent, sentBy, expectedLength } = body;
   const packed = outcome && OUTCOME.pack(outcome);
   const by = sentBy === null ? [agent, parentAgent] : [agent, parentAgent, sentBy];
-  const values: unknown[] = [seed, packAllFacts(facts), reason, choice, fallbacks, packed];
+  const values: unknown[] = [seed, FACTS.pack(facts), reason, choice, fallbacks, packed];
   values.push(lastResorts, stream ? 1 : 0, metadata, by);
   if (expectedLength) values.push([expectedLength.tokens, expectedLength.source]);
   else values.length = TAIL_AT + tailLength(body);
@@ -146,18 +133,8 @@ export const decodeOutcome = (text: string): DecisionOutcome | null => {
 };
 
 function unpackFacts(values: readonly unknown[]): Facts {
-  const { pinned, ...facts } = unpack<UsualFacts>(values.slice(0, USUAL_FACTS.length), USUAL_FACTS);
-  const rare = unpack<Facts>(values.slice(USUAL_FACTS.length), RARE_FACTS);
-  const stated = Object.fromEntries(Object.entries(rare).filter(([, fact]) => fact !== null));
-  const addOns = rare.addOns && currentAddOns(rare.addOns);
-  return { named: pinned ? [facts.model] : null, pdfs: 0, ...facts, ...stated, ...(addOns && { addOns }) };
-}
-
-/** Gives names to values by their position, as `Packing.unpack` does. */
-function unpack<T>(values: readonly unknown[], fields: readonly (keyof T)[]): T {
-  const named: Partial<Record<keyof T, unknown>> = {};
-  for (let i = 0; i < values.length; i++) named[fields[i]!] = values[i];
-  return named as T;
+  const { pinned, ...facts } = FACTS.unpack(values);
+  return { ...facts, named: facts.named ?? (pinned ? [facts.model] : null), pdfs: facts.pdfs ?? 0 };
 }
 
 /** The position of the outcome in a body. */
@@ -169,8 +146,8 @@ export const outcomePath = (member: keyof DecisionOutcome): string => pathOf(OUT
 
 /** The JSON paths of the values of a summary in a body; see `summary.ts`. */
 export const SUMMARY_PATHS: readonly string[] = [
-  pathOf(1, USUAL_FACTS.indexOf('pinned')),
-  pathOf(1, USUAL_FACTS.indexOf('model')),
+  pathOf(1, FACTS.at('pinned')),
+  pathOf(1, FACTS.at('model')),
   pathOf(TAIL_AT + 1),
   pathOf(TAIL_AT + 2),
   pathOf(2),

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { ESCALATION_NAMES } from '../../../../src/core/request/facts.ts';
+import { ESCALATION_NAMES } from '../../../../src/core/request/escalation.ts';
 import type { Runtime } from '../../../../src/policy/runtime/runtime.ts';
 import { runCase } from '../../../support/run-case.ts';
 import { runtimeFor } from './cases-support.ts';
