@@ -61,7 +61,7 @@ function runtimeOf(models: number, rules: number): Runtime {
   const env = { get: () => undefined };
   const { snapshot, diagnostics } = loadPolicy(files, { env, ...registry, revisionOf: () => 'bench' });
   if (!snapshot) throw new Error(JSON.stringify(diagnostics.slice(0, 3)));
-  return buildRuntime(snapshot, registry, env.get);
+  return buildRuntime(snapshot, registry, env);
 }
 
 const nextId = createIds(Date.now, 0);

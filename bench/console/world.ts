@@ -1,5 +1,5 @@
 import { type Window, windowAt } from '../../src/core/accounting/window.ts';
-import type { WindowKind } from '../../src/core/money/budget.ts';
+import type { CalendarWindow } from '../../src/core/money/budget.ts';
 import type { Random } from './random.ts';
 
 /** The generated installation: its models, teams and keys, and the irregularities in them. */
@@ -103,7 +103,7 @@ export function rhythmAt(time: number): number {
  * Returns the window of the budgets at a moment. Enough of the window has passed for a forecast, and enough is left for the money to run
  * out.
  */
-export function budgetWindow(now: number): { readonly kind: WindowKind; readonly window: Window } {
+export function budgetWindow(now: number): { readonly kind: CalendarWindow; readonly window: Window } {
   const all = (['month', 'week', 'day'] as const).map((kind) => ({ kind, window: windowAt(kind, 'UTC', now) }));
   const share = ({ window: { starts, ends } }: (typeof all)[number]) => (now - starts) / (ends - starts);
   return all.find((one) => share(one) > 0.15 && share(one) < 0.9) ?? all[0]!;
@@ -113,7 +113,7 @@ export function budgetWindow(now: number): { readonly kind: WindowKind; readonly
 export type BudgetLimits = Readonly<Record<'everyone' | KeyUse, number>>;
 export const NO_LIMITS: BudgetLimits = { everyone: 1e9, interactive: 1e9, agents: 1e9, batch: 1e9 };
 
-export function policyText(teams: readonly string[], window: WindowKind, limits: BudgetLimits): string {
+export function policyText(teams: readonly string[], window: CalendarWindow, limits: BudgetLimits): string {
   const models = Object.entries(MODELS).map(
     ([name, { provider, input, quality, ttftMs, tokensPerSecond }]) => `  ${name}:
     provider: ${provider}

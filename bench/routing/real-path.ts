@@ -75,5 +75,5 @@ function runtimeOf(text: string): Runtime {
     revisionOf: (content) => Bun.hash(content).toString(36),
   });
   if (!snapshot) throw new Error(diagnostics.map(({ message }) => message).join('\n'));
-  return buildRuntime(snapshot, registry, env.get);
+  return buildRuntime(snapshot, registry, env);
 }
