@@ -9,7 +9,6 @@ import { membershipOf, userIdIn } from '../people.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import type { ForeignKey, ReadingTerms, UnusableKey } from './foreign-key.ts';
-import { keysIn } from './key-file.ts';
 
 export const IMPORT_ACTIONS = ['create', 'change', 'same', 'refuse'] as const;
 
@@ -47,6 +46,8 @@ export async function importFile(
   isApplied: boolean,
 ): Promise<{ readonly rows: readonly ImportedRow[]; readonly notes: readonly string[] }> {
   checkAction(caller, 'keys.import');
+  // Only an import needs the package that reads CSV.
+  const { keysIn } = await import('./key-file.ts');
   const { keys: read, notes } = keysIn(text, terms);
   const placed = read.map((row) => ('reason' in row ? row : withOwners(row, people)));
   const usable = placed.flatMap((row) => ('reason' in row ? [] : row.key));
