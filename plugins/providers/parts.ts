@@ -28,15 +28,15 @@ export const unreadParts = (unread: UnreadOutput | undefined, choice = 0): reado
 const NOTHING: readonly StreamPart[] = [];
 
 /**
- * Adds the usage of an unstreamed answer. The usage comes before a failure, which ends reading, because the provider bills the usage
+ * Adds the usage of an answer, or only its service tier. The usage comes before a failure, which ends reading, because the provider bills the usage
  * anyway.
  * @param cost the cost that the service states (`statedCost`)
  * @param serviceTier the service tier that the answer states
  */
 export function addUsage(usage: Usage | null, parts: StreamPart[], cost?: string, serviceTier?: string): void {
-  if (!usage) return;
+  if (!usage && serviceTier === undefined) return;
   const failed = parts.findIndex(isFailure);
-  const part: StreamPart = { type: 'usage', usage, cost, serviceTier };
+  const part: StreamPart = { type: 'usage', usage: usage ?? undefined, cost, serviceTier };
   if (failed < 0) parts.push(part);
   else parts.splice(failed, 0, part);
 }

@@ -7,7 +7,7 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 /**
  * One event of an answer. The type is the same for every dialect, and for whole bodies and streams. `choice` counts from 0. Usage may come
- * at any time; the last usage part counts.
+ * at any time; the last usage counts.
  *
  * @example An adapter returns these parts for a short answer:
  * ```ts
@@ -111,13 +111,16 @@ export type StreamPart =
     }
   | {
       readonly type: 'usage';
-      readonly usage: Usage;
+      /** Absent if the event states only the service tier, which some services state before they count tokens. */
+      readonly usage?: Usage | undefined;
       /**
        * The cost that the service states for the answer so far, in USD, as a decimal text such as `0.00012` (`statedUsd`). The gateway
        * compares it with the cost at its own price, and never charges it. Absent if the service states none.
        */
       readonly cost?: string | undefined;
-      /** The service tier that the service states for the answer, such as `flex`. Absent if the service states none. */
+      /**
+       * The service tier that the service states for the answer, such as `flex`. The last one counts. Absent if the event states none.
+       */
       readonly serviceTier?: string | undefined;
     }
   | { readonly type: 'failure'; readonly failure: ProviderFailure };

@@ -42,7 +42,7 @@ export class AnswerCompletion {
   add(part: StreamPart, batch: StreamPart[]): boolean {
     if (part.type === 'usage') {
       batch.push(part);
-      this.#usageAfterFinish = this.finished;
+      if (part.usage) this.#usageAfterFinish = this.finished;
       return !this.complete;
     }
     // After the last finish the answer is final, so later parts and failures are ignored.

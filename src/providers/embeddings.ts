@@ -207,7 +207,7 @@ class BatchCall {
       if (part.type === 'failure') return part.failure;
       if (part.type === 'usage') {
         this.cost = part.cost;
-        if (isPlausible(part.usage) && part.usage.inputTokens > 0) this.tokens = part.usage.inputTokens;
+        if (part.usage && isPlausible(part.usage) && part.usage.inputTokens > 0) this.tokens = part.usage.inputTokens;
       }
       if (part.type !== 'embedding') continue;
       const fault = this.#take(part.index, part.vector);

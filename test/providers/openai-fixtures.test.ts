@@ -133,7 +133,7 @@ describe('a recorded body of a provider', () => {
     );
     expect(bodies.toSorted()).toEqual(Object.keys(TABLE).toSorted());
     const usages = Object.values(TABLE).flatMap((parts) =>
-      parts.flatMap((part): Usage[] => (part.type === 'usage' ? [part.usage] : [])),
+      parts.flatMap((part): Usage[] => (part.type === 'usage' && part.usage ? [part.usage] : [])),
     );
     expect(usages.filter((usage) => !isPlausible(usage))).toEqual([]);
   });

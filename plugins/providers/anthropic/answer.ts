@@ -117,10 +117,8 @@ export class EventReader implements StreamReader {
       return;
     }
     for (const figure of FIGURES) this.usage[figure] = usage[figure] ?? this.usage[figure];
-    const total = readUsage(this.usage);
-    if (!total) return;
     this.#tier ??= tierIn(usage);
-    parts.push({ type: 'usage', usage: total, serviceTier: this.#tier });
+    addUsage(readUsage(this.usage), parts, undefined, this.#tier);
   }
 }
 

@@ -11,7 +11,7 @@ import {
 } from 'signalbox/plugin';
 import { madeCallId } from '../call-ids.ts';
 import { indexOf, isObject, type Json, listOf, numberOf, objectOf, parseJson, statedText, textOf } from '../json.ts';
-import { malformed, unreadParts } from '../parts.ts';
+import { addUsage, malformed, unreadParts } from '../parts.ts';
 import { OutputFound } from '../unread.ts';
 import { failureOfError } from './failure.ts';
 import { signatureMembers } from './signature.ts';
@@ -49,8 +49,7 @@ export class GeminiReader implements StreamReader {
       parts.push(...unreadParts(new OutputFound().add(response, OF_RESPONSE).last()));
     for (const candidate of listOf(response.candidates)) failure ??= this.#candidate(candidate, parts);
     // A usage after the finish completes the answer; a usage before a failure is still billed.
-    const usage = readUsage(response.usageMetadata);
-    if (usage) parts.push({ type: 'usage', usage, serviceTier: tierIn(objectOf(response.usageMetadata)) });
+    addUsage(readUsage(response.usageMetadata), parts, undefined, tierIn(objectOf(response.usageMetadata)));
     if (failure) parts.push({ type: 'failure', failure });
     return parts;
   }

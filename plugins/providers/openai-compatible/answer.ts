@@ -57,8 +57,10 @@ export class ChunkReader implements StreamReader {
       return NOTHING;
     }
     const chunk = parseJson(data);
-    if (isObject(chunk)) this.#tier = statedText(chunk.service_tier) ?? this.#tier;
-    const parts = readChunk(chunk, isError, this.#choices, this.#tier);
+    const tier = isObject(chunk) ? statedText(chunk.service_tier) : undefined;
+    const isNewTier = tier !== undefined && tier !== this.#tier;
+    if (isNewTier) this.#tier = tier;
+    const parts = readChunk(chunk, isError, this.#choices, this.#tier, isNewTier);
     this.#usual.learn(data, parts, readAlone);
     return parts;
   }
@@ -66,8 +68,17 @@ export class ChunkReader implements StreamReader {
 
 const readAlone = (data: string): readonly StreamPart[] => readChunk(parseJson(data), false, new ChoiceReader());
 
-/** @param tier the service tier that the answer states */
-function readChunk(chunk: unknown, isError: boolean, reader: ChoiceReader, tier?: string): readonly StreamPart[] {
+/**
+ * @param tier the service tier that the answer states
+ * @param isNewTier whether this chunk is the first to state it. If the answer breaks off before its usage, the tier is known nevertheless.
+ */
+function readChunk(
+  chunk: unknown,
+  isError: boolean,
+  reader: ChoiceReader,
+  tier?: string,
+  isNewTier = false,
+): readonly StreamPart[] {
   if (!isObject(chunk)) return [malformed('a chunk is not a JSON object')];
   const error = errorIn(chunk) ?? (isError ? chunk : null);
   if (error) return [{ type: 'failure', failure: failureOfError(error) }];
@@ -79,7 +90,7 @@ function readChunk(chunk: unknown, isError: boolean, reader: ChoiceReader, tier?
   if (usage) {
     const cost = statedCost(objectOf(chunk.usage));
     parts.push({ type: 'usage', usage, cost, serviceTier: tier });
-  }
+  } else if (isNewTier) parts.push({ type: 'usage', serviceTier: tier });
   return parts;
 }
 

@@ -90,6 +90,10 @@ export class OpenAiReader implements StreamReader {
     const items = this.#items;
     const at = typeof event.output_index === 'number' ? event.output_index : 0;
     switch (type) {
+      case 'response.created':
+      case 'response.in_progress':
+        addUsage(null, parts, undefined, statedText(objectOf(event.response).service_tier));
+        break;
       case 'response.output_item.added':
         items.begin(at, event.item, parts);
         break;

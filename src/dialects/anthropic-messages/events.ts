@@ -44,7 +44,7 @@ export class MessageEvents implements EventWriter {
         out += this.#passed.add(part);
       } else if (part.type === 'usage') {
         // Some clients add the output tokens at the end of an answer to the output tokens at its start.
-        if (!this.#hasBegun && isPlausible(part.usage))
+        if (!this.#hasBegun && part.usage && isPlausible(part.usage))
           this.#usage = { ...part.usage, outputTokens: 0, reasoningTokens: 0 };
       } else if (part.type === 'finish') {
         if (part.choice === 0) this.#finish = part;

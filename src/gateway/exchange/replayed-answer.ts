@@ -48,7 +48,7 @@ function partOf(stored: unknown): StreamPart {
   if (typeof stored === 'string') return { type: 'text', choice: 0, text: stored };
   if (!isPart(stored)) throw new Error('a stored answer has something that is no part');
   // The cost that the provider stated belongs to the first answer.
-  if (stored.type === 'usage') return { type: 'usage', usage: currentUsage(stored.usage) };
+  if (stored.type === 'usage') return { type: 'usage', usage: stored.usage && currentUsage(stored.usage) };
   if (stored.type !== 'passthrough' || stored.json === undefined) return stored;
   const event: unknown = JSON.parse(stored.json);
   if (!isObject(event)) throw new Error('a stored answer has an event that is no object');

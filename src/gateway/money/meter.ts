@@ -80,6 +80,7 @@ export class Meter {
       if (part.type === 'usage') {
         if (part.cost !== undefined) this.statedUsd = part.cost;
         if (part.serviceTier) this.serviceTier = servedTier(part.serviceTier);
+        if (part.usage === undefined) continue;
         if (isPlausible(part.usage)) {
           this.reported =
             this.#undivided === null ? part.usage : dividedUsage(part.usage, this.#undivided(part.usage.inputTokens));
@@ -125,7 +126,7 @@ export class Meter {
       if (part.type === 'passthrough' || part.type === 'unread') this.#hasUnread = true;
       // The state parts of an answer are already counted in its unread output, if the answer has unread output.
       if (part.type !== 'state' || !this.#hasUnread) this.#weight = addWeight(this.#weight, part);
-      if (part.type === 'usage' && isPlausible(part.usage)) this.#reportedWeight = this.#weight;
+      if (part.type === 'usage' && part.usage && isPlausible(part.usage)) this.#reportedWeight = this.#weight;
     }
   }
 

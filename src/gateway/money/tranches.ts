@@ -2,7 +2,7 @@ import type { StreamPart } from '../../contract/parts.ts';
 import type { StoppedBilling } from '../../core/money/abort-billing.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import { costBound, outputWithin, type Priced } from '../../core/money/price.ts';
-import { isPlausible } from '../../core/money/usage.ts';
+import { isPlausible, type Usage } from '../../core/money/usage.ts';
 import type { HoldExtension } from '../../ledger/hold.ts';
 
 /**
@@ -119,9 +119,9 @@ export class OutputBound {
     this.#since += bytes;
   }
 
-  #report(usage: Parameters<typeof isPlausible>[0]): void {
+  #report(usage: Usage | undefined): void {
     // The first report of an upstream may include only the prompt.
-    if (!isPlausible(usage) || usage.outputTokens === 0) return;
+    if (!usage || !isPlausible(usage) || usage.outputTokens === 0) return;
     this.#reported = usage.outputTokens;
     this.#since = 0;
   }

@@ -59,7 +59,8 @@ const FORMS: Readonly<Record<StreamPart['type'], Check>> = {
     (usage === undefined || isUsage(usage)),
   unread: ({ choice, unread }) => isCount(choice) && isUnread(unread),
   finish: ({ choice, reason, raw }) => isCount(choice) && FINISHES.includes(reason) && isText(raw),
-  usage: ({ usage }) => isUsage(usage),
+  usage: ({ usage, serviceTier }) =>
+    usage === undefined ? isText(serviceTier) : isUsage(usage) && isTextOrNone(serviceTier),
   failure: ({ failure }) => failureFault(failure) === null,
 };
 
@@ -101,7 +102,7 @@ export function partsFault(parts: unknown): string | null {
 export function orderFault(parts: readonly StreamPart[], finished: Set<number>): string | null {
   for (const part of parts) {
     if (part.type === 'usage') {
-      if (!isPlausible(part.usage))
+      if (part.usage && !isPlausible(part.usage))
         return `the usage ${shortJson(part.usage)} is impossible: no number may be below 0, cached must be within input, and reasoning within output`;
     } else if (part.type !== 'failure' && part.type !== 'unread') {
       if (finished.has(part.choice)) return `${shortJson(part)} comes after the finish of its choice`;
@@ -112,13 +113,13 @@ export function orderFault(parts: readonly StreamPart[], finished: Set<number>):
 }
 
 /**
- * Joins adjacent parts of the same text, so that results do not depend on how the text was split. Leaves out output that is only counted,
- * because a stream splits it differently than a whole answer.
+ * Joins adjacent parts of the same text, so that results do not depend on how the text was split. Leaves out output that is only counted
+ * and tiers without a usage, because a stream splits them differently than a whole answer.
  */
 export function joinParts(parts: readonly StreamPart[]): StreamPart[] {
   const out: StreamPart[] = [];
   for (const part of parts) {
-    if (part.type === 'unread') continue;
+    if (part.type === 'unread' || (part.type === 'usage' && part.usage === undefined)) continue;
     const last = out.at(-1);
     if (last && 'text' in part && 'text' in last && last.type === part.type && last.choice === part.choice) {
       out[out.length - 1] = { ...last, text: last.text + part.text };

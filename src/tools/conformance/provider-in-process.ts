@@ -38,7 +38,7 @@ const answers = inProcessLaw<ProviderCall>({
     for (const part of parts) {
       if ('choice' in part && part.choice >= choices)
         return `the adapter answers choice ${part.choice}, although only ${choices} were requested`;
-      if (part.type === 'usage' && part.usage.outputTokens > CAP * choices)
+      if (part.type === 'usage' && part.usage && part.usage.outputTokens > CAP * choices)
         return `the usage is above the cap: ${shortJson(part.usage)}`;
     }
     const isFailed = parts.some(({ type }) => type === 'failure');

@@ -39,6 +39,7 @@ function summarize(parts: readonly StreamPart[]): ExpectedAnswer {
   let more: ExpectedAnswer = {};
   for (const part of parts) {
     if (part.type === 'usage') {
+      if (part.usage === undefined) continue;
       const { inputTokens, outputTokens, reasoningTokens } = part.usage;
       more = { ...more, input_tokens: inputTokens, cached_input_tokens: figureOf(part.usage, 'cache_read') };
       more = { ...more, output_tokens: outputTokens, reasoning_tokens: reasoningTokens };

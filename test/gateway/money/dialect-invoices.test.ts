@@ -213,9 +213,9 @@ models:
 }
 
 const lastUsage = (parts: readonly StreamPart[]): Usage => {
-  const found = parts.filter((part) => part.type === 'usage').at(-1);
-  if (!found) throw new Error('no usage');
-  return found.usage;
+  const usage = parts.findLast((part) => part.type === 'usage')?.usage;
+  if (!usage) throw new Error('no usage');
+  return usage;
 };
 
 describe('the charge for a provider’s own figures is the one computed by hand:', () => {

@@ -18,7 +18,7 @@ const PARTS: Readonly<Record<StreamPart['type'], readonly [StreamPart, ...string
   unread: [{ type: 'unread', choice: 0, unread: { texts: ['x'], stateChars: 4 } }],
   embedding: [{ type: 'embedding', choice: 0, index: 2, vector: [0.5] }],
   finish: [{ type: 'finish', choice: 0, reason: 'stop', raw: 'end_turn' }],
-  usage: [{ type: 'usage', usage: plainUsage(1, 1) }],
+  usage: [{ type: 'usage', usage: plainUsage(1, 1), serviceTier: 'flex' }, 'usage', 'serviceTier'],
   failure: [{ type: 'failure', failure: { kind: 'cut', message: 'It broke off.', status: 200, retryAfterMs: 5 } }],
 };
 const ALL = Object.values(PARTS);

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { objectOf } from '../../plugins/providers/json.ts';
+import { type OwnServer, startOwnServer } from '../support/own-server.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
+
+/** The service tier that the answers of the upstream state. */
+let served = 'default';
+
+const TEXT = 'It rains and it rains.';
+const event = (type: string, more: object): object => ({ type, ...more });
+
+/** Streams like those of OpenAI, Anthropic and Google, which state their tier and break off before their usage is complete. */
+const STREAMS: readonly (readonly [path: RegExp, events: () => readonly object[]])[] = [
+  [
+    /\/chat\/completions$/,
+    () => [
+      {
+        ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', service_tier: served },
+        choices: [{ index: 0, delta: { role: 'assistant', content: TEXT }, finish_reason: null }],
+      },
+    ],
+  ],
+  [
+    /\/responses$/,
+    () => [
+      event('response.created', { response: { id: 'r', service_tier: served, output: [] } }),
+      event('response.output_item.added', { output_index: 0, item: { type: 'message', id: 'i', content: [] } }),
+      event('response.output_text.delta', { output_index: 0, content_index: 0, item_id: 'i', delta: TEXT }),
+    ],
+  ],
+  [
+    /\/messages$/,
+    () => [
+      event('message_start', {
+        message: { id: 'm', type: 'message', role: 'assistant', content: [], usage: { speed: served } },
+      }),
+      event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+      event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: TEXT } }),
+    ],
+  ],
+  [
+    /:streamGenerateContent$/,
+    () => [
+      {
+        candidates: [{ index: 0, content: { role: 'model', parts: [{ text: TEXT }] } }],
+        usageMetadata: { serviceTier: served },
+      },
+    ],
+  ],
+];
+
+let upstream: OwnServer;
+let box: Signalbox;
+let free: string;
+
+beforeAll(async () => {
+  upstream = startOwnServer((request) => {
+    const [, events] = STREAMS.find(([path]) => path.test(new URL(request.url).pathname))!;
+    const body = events().map((one) => `data: ${JSON.stringify(one)}\n\n`);
+    return new Response(body.join(''), { headers: { 'content-type': 'text/event-stream' } });
+  });
+  const url = `${upstream.url}/v1`;
+  const policy = testPolicy(
+    {
+      openai: { url, adapter: 'openai' },
+      anthropic: { url, adapter: 'anthropic' },
+      gemini: { url, adapter: 'gemini' },
+    },
+    { gpt: { endpoints: ['openai'] }, claude: { endpoints: ['anthropic'] }, gemini: { endpoints: ['gemini'] } },
+  )
+    .replaceAll('gpt-upstream', 'gpt-4.1')
+    .replaceAll('claude-upstream', 'claude-opus-5-5')
+    .replaceAll('gemini-upstream', 'gemini-3.8-flash')
+    .replace(/output: 4,/g, 'output: 4, service_tiers: { priority: { input: 2, output: 8 } },');
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  free = await box.makeKey();
+});
+afterAll(async () => {
+  await box.stop();
+  await upstream.stop();
+});
+
+async function charged(path: string, body: object): Promise<number> {
+  const answer = await box.post(path, { stream: true, ...body }, withKey(free));
+  const text = await answer.text();
+  const id = /dec_\w+/.exec(text)?.[0] ?? answer.headers.get('x-decision-id');
+  const decision = objectOf(await (await box.get(`/admin/decisions/${id}`)).json());
+  return Number(objectOf(decision.outcome).credits_consumed);
+}
+
+const messages = [{ role: 'user', content: 'Hi' }];
+test.each<[string, string, object]>([
+  ['chat', '/v1/chat/completions', { model: 'gpt', max_tokens: 60, messages }],
+  ['responses', '/v1/responses', { model: 'gpt', max_output_tokens: 60, input: 'Hi' }],
+  ['messages', '/v1/messages', { model: 'claude', max_tokens: 60, messages }],
+  ['chat with Anthropic', '/v1/chat/completions', { model: 'claude', max_tokens: 60, messages }],
+  ['chat with Gemini', '/v1/chat/completions', { model: 'gemini', max_tokens: 60, messages }],
+])('%s: a stream that breaks off is charged at the tier that its events state', async (_, path, body) => {
+  served = 'default';
+  const usual = await charged(path, body);
+  served = 'priority';
+  expect(usual).toBeGreaterThan(0);
+  expect(await charged(path, body)).toBe(2 * usual);
+});
