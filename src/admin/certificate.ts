@@ -50,7 +50,11 @@ const Endpoint = field.row({
   provider: field.text('The policy’s name of the provider.', 'openai'),
   upstream: field.text('The provider’s own name for the model.', 'gpt-6-luna'),
   health: field.word(list(HEALTH), 'The health of the endpoint when the decision was made.'),
-  open: field.flag('Whether the endpoint can be tried: constraints, funds and health all allow it.', true),
+  open: field.flag('Whether the endpoint can be tried: constraints, prices, funds and health all allow it.', true),
+  unpriced: field.textList(
+    'What the request may be billed for that has no price at this endpoint. The endpoint is left out if another one has all prices. Empty if no fund pays and nothing limits the cost.',
+    [],
+  ),
 });
 
 const Rejection = field.row({

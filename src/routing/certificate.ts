@@ -49,8 +49,10 @@ interface EndpointEntry {
   readonly provider: string;
   readonly upstream: string;
   readonly health: HealthState;
-  /** Whether constraints, funds and health allow a request to this endpoint. */
+  /** Whether constraints, prices, funds and health allow a request to this endpoint. */
   readonly open: boolean;
+  /** What the request may be billed for that has no price at this endpoint, if the request needs a price of everything. */
+  readonly unpriced: readonly string[];
 }
 
 export interface RejectionEntry {

@@ -36,7 +36,7 @@ import { expectedInput } from './input-tokens.ts';
 import { outputCappedBy } from './output-maximum.ts';
 import { type TieBreaker, tieBreaker } from './rank.ts';
 import { type RefusedRequest, refusalError } from './refuse.ts';
-import { type DecisionInputs, healthOf, judgedFigures, rejectionsAgainst } from './rejections.ts';
+import { type DecisionInputs, healthOf, judgedFigures, rejectionsAgainst, unpricedAt } from './rejections.ts';
 import { allowedEndpoints, endpointsFor, openEndpoints } from './rules.ts';
 
 /**
@@ -263,11 +263,12 @@ function candidateEntry(
     cappedBy: outputCappedBy(estimate, model, facts),
     adaptsForcedTool: adaptedFields(facts.needs, model.endpoints[open[0] ?? 0]!) !== null,
     worstCaseCredits: toCredits(estimate.bound),
-    endpoints: model.endpoints.map(({ provider, upstream }, at) => ({
-      provider,
-      upstream,
+    endpoints: model.endpoints.map((endpoint, at) => ({
+      provider: endpoint.provider,
+      upstream: endpoint.upstream,
       health: healthOf(readings, model.firstSlot + at),
       open: open.includes(at),
+      unpriced: facts.budget === null && facts.funds === null ? [] : unpricedAt(endpoint, facts),
     })),
     rejections: [],
   };

@@ -1,6 +1,5 @@
 import { REJECTIONS } from '../core/decision/decision.ts';
 import { OPERATIONS } from '../core/kinds/operations.ts';
-import type { AskedAddOns } from '../core/money/add-ons.ts';
 import { isAbove } from '../core/money/ceiling.ts';
 import { coversAll } from '../core/money/price.ts';
 import { hasBit } from '../core/policy/rules.ts';
@@ -40,6 +39,7 @@ export interface Requirements {
  * @param index of the model
  * @param input expected tokens
  * @param affordable output tokens that the budget covers; below 0 if the budget does not even cover the input
+ * @param endpoint one of the endpoints that the request may have: all of them have a price (`pricedEndpoints`), or none has
  */
 export function rejectionsOf(
   model: Model,
@@ -47,6 +47,7 @@ export function rejectionsOf(
   { facts, task, allowed, denied, writing, vectorSpace, windowMin, limits, qualified }: Requirements,
   input: number,
   affordable: number,
+  endpoint = 0,
 ): number {
   const { needs, budget, texts, thread, readers } = facts;
   let bits = 0;
@@ -63,7 +64,8 @@ export function rejectionsOf(
   if (texts !== undefined) bits |= textRejections(model, texts, vectorSpace);
   else if (Math.max(input + useful, windowMin) > model.contextWindow) bits |= REJECTIONS.context.bit;
   if (budget !== null || facts.funds !== null) {
-    if (!isPriced(model, facts)) bits |= REJECTIONS.unpriced.bit;
+    if (facts.addOns !== undefined && !coversAll(model.endpoints[endpoint]!, facts.addOns))
+      bits |= REJECTIONS.unpriced.bit;
     if (inputBound(model, facts) === null) bits |= REJECTIONS.unbounded_media.bit;
     else if (budget !== null && affordable < useful) bits |= REJECTIONS.budget_limit.bit;
   }
@@ -100,10 +102,3 @@ function textRejections(
   if (vectorSpace !== undefined && vectorSpace !== embedding.vectorSpace) bits |= REJECTIONS.vector_space.bit;
   return bits;
 }
-
-/** Whether the model's prices cover everything that the provider may bill for the request. */
-const isPriced = ({ endpoints }: Model, { addOns }: Facts): boolean =>
-  addOns === undefined || allCover(endpoints, addOns);
-
-const allCover = (endpoints: Model['endpoints'], addOns: AskedAddOns): boolean =>
-  endpoints.every((endpoint) => coversAll(endpoint, addOns));

@@ -7,7 +7,7 @@ import { coversAll } from '../core/money/price.ts';
 import { UNITS } from '../core/money/units.ts';
 import { type LanguageState, languageState, qualifiesFor } from '../core/policy/language-support.ts';
 import { type Constraint, hasBit } from '../core/policy/rules.ts';
-import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
+import type { Endpoint, Model, PolicySnapshot } from '../core/policy/snapshot.ts';
 import { CAPABILITIES, capabilityNames, missingBits } from '../core/request/capability.ts';
 import type { NativeTool } from '../core/request/conversation.ts';
 import type { Facts } from '../core/request/facts.ts';
@@ -172,13 +172,23 @@ const NO_ADD_ONS: AskedAddOns = { units: [], toolUses: {}, rereadings: 0, unpric
 /** Names a service tier that a request asks for. */
 export const tierText = (tier: string): string => `the service tier \`${tier}\``;
 
-/** Returns the parts of a request's bill that a model has no price for. */
-export function unpricedIn({ endpoints }: Model, { addOns }: Facts, { nativeTools = [] }: RefusalNames): string[] {
+/** Returns the parts of a request's bill that a model has no price for, at the endpoint that lacks the fewest. */
+export const unpricedIn = ({ endpoints }: Model, facts: Facts, names: RefusalNames): string[] =>
+  endpoints
+    .map((endpoint) => unpricedAt(endpoint, facts, names))
+    .filter((parts) => parts.length > 0)
+    .reduce((least, parts) => (least.length === 0 || parts.length < least.length ? parts : least), []);
+
+/** Returns the parts of a request's bill that an endpoint has no price for. */
+export function unpricedAt(
+  endpoint: Endpoint,
+  { addOns }: Facts,
+  { nativeTools = [] }: RefusalNames = USUAL_NAMES,
+): string[] {
   if (addOns === undefined) return [];
   const { tier, units, toolUses, unpriced } = addOns;
   const named = new Map(nativeTools.map((tool) => [pathText(tool.at), nativeToolText(tool)]));
-  const isCovered = (part: Partial<AskedAddOns>) =>
-    endpoints.every((endpoint) => coversAll(endpoint, { ...NO_ADD_ONS, ...part }));
+  const isCovered = (part: Partial<AskedAddOns>) => coversAll(endpoint, { ...NO_ADD_ONS, ...part });
   return [
     ...(tier !== undefined && !isCovered({ tier }) ? [tierText(tier)] : []),
     ...unpriced.map((path) => named.get(path) ?? `\`${path}\``),

@@ -1,5 +1,6 @@
 import { HEALTH, type Readings } from '../core/decision/readings.ts';
 import { hasVectors } from '../core/kinds/operations.ts';
+import { coversAll } from '../core/money/price.ts';
 import type { Caller } from '../core/people/caller.ts';
 import { modelOf } from '../core/policy/model-of.ts';
 import {
@@ -185,9 +186,23 @@ export function allowedEndpoints(model: Model, slots: Uint32Array | null, needs:
   return allowed;
 }
 
-/** Returns the indexes of a model's endpoints that the constraints of a request allow and that have the needed capabilities. */
+/**
+ * Returns the endpoints whose prices cover everything that their provider may bill, for a request that draws on a fund or limits its cost. If
+ * no endpoint has such a price, all endpoints count, and the `unpriced` rejection reports the problem.
+ */
+export function pricedEndpoints(
+  { endpoints }: Model,
+  allowed: readonly number[],
+  { addOns, budget, funds }: Facts,
+): readonly number[] {
+  if (addOns === undefined || (budget === null && funds === null)) return allowed;
+  const priced = allowed.filter((at) => coversAll(endpoints[at]!, addOns));
+  return priced.length > 0 ? priced : allowed;
+}
+
+/** Returns the indexes of a model's endpoints that the constraints of a request allow and that have the needed capabilities and prices. */
 export const endpointsFor = (model: Model, facts: Facts, snapshot: PolicySnapshot): readonly number[] =>
-  allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs);
+  pricedEndpoints(model, allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs), facts);
 
 /** Returns whether constraints allow every endpoint of a model. */
 export function allowsAll({ endpoints, firstSlot }: Model, slots: Uint32Array | null): boolean {

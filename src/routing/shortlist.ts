@@ -21,7 +21,7 @@ import {
 } from './estimate.ts';
 import { expectedInput } from './input-tokens.ts';
 import { windowAsked } from './model-name.ts';
-import { allowedEndpoints, allowsAll, limitsOf, openEndpoints, vectorSpaceOf } from './rules.ts';
+import { allowedEndpoints, allowsAll, limitsOf, openEndpoints, pricedEndpoints, vectorSpaceOf } from './rules.ts';
 import { spreadOver } from './spread-estimate.ts';
 
 /** The index in `REJECTIONS` of each bit, by the exponent of the bit. */
@@ -253,7 +253,8 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
     const { index, model, all, commonCapabilities } = entry;
     const { facts, limits, quality, readings } = inputs;
     const isPlain = missingBits(facts.needs, commonCapabilities) === 0 && allowsAll(model, limits.slots);
-    const allowed = isPlain ? all : allowedEndpoints(model, limits.slots, facts.needs);
+    const within = isPlain ? all : allowedEndpoints(model, limits.slots, facts.needs);
+    const allowed = facts.addOns === undefined ? within : pricedEndpoints(model, within, facts);
     const open = openEndpoints(model, allowed, readings, lastResort);
     if (!lastResort && open.length < allowed.length) this.hasEjected ||= hasEjected(model, allowed, readings);
     let rejections = this.#estimate(entry, open.length > 0 ? open : allowed, inputs);
@@ -307,7 +308,8 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
     this.isCapped[n] = cap < affordable ? 1 : 0;
     this.endpoints[n] = endpoints;
     const anywhere =
-      rejectionsOf(model, index, inputs, input, affordable) | (allowed.length === 0 ? REJECTIONS.constraint.bit : 0);
+      rejectionsOf(model, index, inputs, input, affordable, allowed[0]) |
+      (allowed.length === 0 ? REJECTIONS.constraint.bit : 0);
     const rejections = anywhere | (spread?.rejections ?? ceilingRejections(inputs, costCredits, latencyMs));
     if (payable.length === allowed.length || (payable.length > 0 && rejections === 0)) return rejections;
     // If only an endpoint that the funds cannot pay for is within a ceiling, the model is rejected for funds.

@@ -46,7 +46,7 @@ export function story(certificate: Certificate, facts: Facts): Sentence[] {
     ...(choice?.adaptsForcedTool ? [sentence('adapted', adaptedWords(choice))] : []),
     ...(preferences.length > 0 ? [sentence('preferences', preferencesWords(certificate))] : []),
     ...[choice, next].flatMap((one) => (one && one.cachedInputTokens > 0 ? [sentence('cache', cacheWords(one))] : [])),
-    ...(choice ? [sentence('hold', holdWords(choice))] : []),
+    ...(choice ? [...unpricedWords(choice), holdWords(choice)].map((parts) => sentence('hold', parts)) : []),
     ...(choice && certificate.baseline
       ? [sentence('baseline', baselineWords(certificate.baseline, choice, next?.model))]
       : []),
@@ -221,6 +221,16 @@ function healthWords({ model: id, endpoints }: CandidateEntry): Parts[] {
   if (out.length === 0) return [];
   const states = out.map(({ provider, health }) => `${provider} is ${health}`).join(', ');
   return [words`Some endpoints of ${model(id)} are not healthy: ${states}.`];
+}
+
+/** Lists the endpoints of the choice that get no request because they lack a price. */
+function unpricedWords({ model: id, endpoints }: CandidateEntry): Parts[] {
+  return endpoints
+    .filter(({ unpriced }) => unpriced.length > 0)
+    .map(
+      ({ provider, unpriced }) =>
+        words`The endpoint of ${model(id)} at ${provider} is left out: it has no price for ${unpriced.join(', ')}.`,
+    );
 }
 
 function preferencesWords({ preferences, unpreferred, choice }: Certificate): Parts {

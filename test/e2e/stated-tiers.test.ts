@@ -50,13 +50,24 @@ const STREAMS: readonly (readonly [path: RegExp, events: () => readonly object[]
   ],
 ];
 
+/** A whole answer of a chat, with 20 tokens of input and 50 of output. */
+const COMPLETION = () => ({
+  ...{ id: 'c', object: 'chat.completion', created: 1, model: 'm', service_tier: served },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 20, completion_tokens: 50, total_tokens: 70 },
+});
+
 let upstream: OwnServer;
 let box: Signalbox;
 let free: string;
+let funded: string;
 
 beforeAll(async () => {
-  upstream = startOwnServer((request) => {
-    const [, events] = STREAMS.find(([path]) => path.test(new URL(request.url).pathname))!;
+  upstream = startOwnServer(async (request) => {
+    const { stream } = objectOf(await request.json());
+    const { pathname } = new URL(request.url);
+    if (!stream && !pathname.includes(':stream')) return Response.json(COMPLETION());
+    const [, events] = STREAMS.find(([path]) => path.test(pathname))!;
     const body = events().map((one) => `data: ${JSON.stringify(one)}\n\n`);
     return new Response(body.join(''), { headers: { 'content-type': 'text/event-stream' } });
   });
@@ -66,15 +77,26 @@ beforeAll(async () => {
       openai: { url, adapter: 'openai' },
       anthropic: { url, adapter: 'anthropic' },
       gemini: { url, adapter: 'gemini' },
+      copy: url,
     },
-    { gpt: { endpoints: ['openai'] }, claude: { endpoints: ['anthropic'] }, gemini: { endpoints: ['gemini'] } },
+    {
+      gpt: { endpoints: ['openai'] },
+      claude: { endpoints: ['anthropic'] },
+      gemini: { endpoints: ['gemini'] },
+      both: { endpoints: ['copy', 'openai'] },
+    },
+    `gateway: { retries_max: 0 }
+budgets: [{ name: purse, each: key, match: 'key.labels.purse == "yes"', limit_credits: 5000, window: total }]
+`,
   )
-    .replaceAll('gpt-upstream', 'gpt-4.1')
+    .replaceAll(/(gpt|both)-upstream/g, 'gpt-4.1')
     .replaceAll('claude-upstream', 'claude-opus-5-5')
     .replaceAll('gemini-upstream', 'gemini-3.8-flash')
-    .replace(/output: 4,/g, 'output: 4, service_tiers: { priority: { input: 2, output: 8 } },');
+    .replace(/output: 4,/g, 'output: 4, service_tiers: { priority: { input: 2, output: 8 } },')
+    .replace(/provider: copy,/, 'provider: copy, price: { input: 1, output: 4, as_of: 2026-11-01, basis: own },');
   box = await startSignalbox({ policy, env: UPSTREAM_ENV });
   free = await box.makeKey();
+  funded = await box.makeKey('--label', 'purse=yes');
 });
 afterAll(async () => {
   await box.stop();
@@ -102,4 +124,28 @@ test.each<[string, string, object]>([
   served = 'priority';
   expect(usual).toBeGreaterThan(0);
   expect(await charged(path, body)).toBe(2 * usual);
+});
+
+const chat = async (model: string, tier: object, key: string) => {
+  const answer = await box.post('/v1/chat/completions', { model, max_tokens: 60, messages, ...tier }, withKey(key));
+  const body = objectOf(await answer.json());
+  return { status: answer.status, ...objectOf(body.platform), error: objectOf(body.error).message };
+};
+const sentencesOf = async (id: unknown): Promise<string> =>
+  JSON.stringify(objectOf(await (await box.get(`/admin/decisions/${id}`)).json()).sentences);
+
+test('a request for a tier that a fund pays goes to the endpoint of a model that has a price of it', async () => {
+  served = 'priority';
+  const found = await chat('both', { service_tier: 'priority' }, funded);
+  expect(found).toMatchObject({ status: 200, credits_consumed: 0.44, attempts: [{ provider: 'openai' }] });
+  const { decision_id } = Object(found);
+  const sentences = await sentencesOf(decision_id);
+  expect(sentences).toContain('at copy is left out');
+  const refused = await chat('both', { service_tier: 'flex' }, funded);
+  expect([refused.status, refused.error]).toEqual([400, expect.stringContaining('the service tier `flex`')]);
+});
+
+test('a request for a tier goes to each endpoint of a model if no fund pays', async () => {
+  served = 'priority';
+  expect(await chat('both', { service_tier: 'priority' }, free)).toMatchObject({ attempts: [{ provider: 'copy' }] });
 });

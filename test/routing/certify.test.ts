@@ -158,8 +158,8 @@ test('the certificate of a decision shows the health of endpoints, and whether S
   const { readingsNumber, candidates } = certify(from, facts(), given(byQuality, readings));
   expect(readingsNumber).toBe(3);
   expect(candidates[0]!.endpoints).toEqual([
-    { provider: 'p', upstream: 'u', health: 'ejected', open: false },
-    { provider: 'q', upstream: 'u', health: 'healthy', open: true },
+    { provider: 'p', upstream: 'u', health: 'ejected', open: false, unpriced: [] },
+    { provider: 'q', upstream: 'u', health: 'healthy', open: true, unpriced: [] },
   ]);
 });
 
