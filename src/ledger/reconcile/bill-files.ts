@@ -207,6 +207,9 @@ const TOKEN_UNITS: Readonly<Record<string, string>> = {
 const UsageResult = Type.Composite([Type.Object(AnthropicGroup), AnthropicUsage]);
 const CostResult = Type.Composite([Type.Object(AnthropicCostGroup), AnthropicCost]);
 
+/** The tier of capacity that was bought in advance. The books have it at the base price. */
+const BOUGHT = 'priority';
+
 const anthropicPlace = (
   day: string,
   {
@@ -216,7 +219,12 @@ const anthropicPlace = (
     api_key_id: key,
     workspace_id: workspace,
   }: Static<ReturnType<typeof groupSchema>>,
-): Place => ({ day, model, tier: tierIn(tier) ?? tierIn(speed), account: key ?? workspace ?? null });
+): Place => ({
+  day,
+  model,
+  tier: tierIn(tier === BOUGHT ? null : tier) ?? tierIn(speed),
+  account: key ?? workspace ?? null,
+});
 const groupSchema = () => Type.Object(AnthropicGroup);
 
 function anthropicUsage(day: string, result: Static<typeof UsageResult>): readonly BilledLine[] {

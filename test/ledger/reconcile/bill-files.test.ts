@@ -236,6 +236,13 @@ describe('each form of a bill is read to the last token:', () => {
   }
 });
 
+test('bought capacity of Anthropic has no tier, because the books have it at the base price', () => {
+  const usage = { model: 'claude-opus-5-5', uncached_input_tokens: 5, output_tokens: 6 };
+  const results = ['priority', 'standard', 'batch'].map((service_tier) => ({ ...usage, service_tier }));
+  const { lines } = billIn(JSON.stringify({ data: [{ starting_at: '2026-11-01T00:00:00Z', results }] }), 'bill');
+  expect(new Set(lines.map(({ tier }) => tier))).toEqual(new Set([null, 'batch']));
+});
+
 test.each([
   ['{"data": 1}', 'bill, page 1 has no known form.'],
   ['[]', 'bill has no page of a bill.'],
