@@ -149,3 +149,29 @@ test('a request for a tier goes to each endpoint of a model if no fund pays', as
   served = 'priority';
   expect(await chat('both', { service_tier: 'priority' }, free)).toMatchObject({ attempts: [{ provider: 'copy' }] });
 });
+
+test.each([
+  ['<?>', 'a service tier that the policy has no price for'],
+  ['scale', 'a service tier that the policy has no price for'],
+  ['', 'no service tier'],
+])(
+  'if an answer does not state a tier with a price (%j), the decision names the tier that was charged',
+  async (stated, words) => {
+    served = stated;
+    const found = Object(await chat('gpt', { service_tier: 'priority' }, free));
+    expect(found.credits_consumed).toBe(0.44);
+    const decision = await (await box.get(`/admin/decisions/${found.decision_id}`)).json();
+    expect(decision).toMatchObject({ outcome: { attempts: [{ assumed_tier: 'priority' }] } });
+    const sentences = JSON.stringify(objectOf(decision).sentences);
+    expect(sentences).toContain(`The provider stated ${words}; the price of the service tier priority applied`);
+    expect(sentences).not.toContain('at the service tier');
+  },
+);
+
+test('if an answer states its tier, the decision names no other one', async () => {
+  served = 'priority';
+  const found = Object(await chat('gpt', { service_tier: 'priority' }, free));
+  const decision = objectOf(await (await box.get(`/admin/decisions/${found.decision_id}`)).json());
+  expect(decision).toMatchObject({ outcome: { attempts: [{ assumed_tier: null }] } });
+  expect(JSON.stringify(decision.sentences)).not.toContain('The provider stated');
+});

@@ -22,6 +22,8 @@ export interface EntryLine {
   readonly pricedAt?: number;
   /** The cost that the upstream states in its answer, which is compared with `cost`; absent if it states none. */
   readonly stated?: Microcredits | undefined;
+  /** The tier whose price applied although the answer does not state it (`assumedTier`); absent for a tier that it states. */
+  readonly assumedTier?: string | undefined;
   /**
    * A usage report of the upstream that cannot be true. If the upstream's usage cannot be true, Signalbox counts the tokens itself and
    * raises an alarm. `impossible` is null or absent if the upstream reported no such usage.

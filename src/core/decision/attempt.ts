@@ -183,6 +183,21 @@ export const ATTEMPT = {
       ),
     ),
   ),
+  assumed_tier: f.stored(
+    19,
+    f.as(
+      'assumedTier',
+      f.orAbsent(
+        null,
+        f.orNull(
+          f.text(
+            'The service tier whose price applied, if the answer states no tier, or a tier that the policy has no price for: the most expensive one that could apply. Null if the answer states the tier of the price, if the price has no tiers, and in old records.',
+            'priority',
+          ),
+        ),
+      ),
+    ),
+  ),
 };
 export interface AttemptRecord extends f.ObjectValue<typeof ATTEMPT> {}
 export const Attempt = f.viewRow<AttemptRecord>()(ATTEMPT);

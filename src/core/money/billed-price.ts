@@ -42,6 +42,16 @@ export function billedPrice(
   return costOf(end.price, usage) > costOf(start.price, usage) ? end : start;
 }
 
+/**
+ * Returns the tier of a price that billed a request although its answer does not state the tier: it states none, or one that the policy has
+ * no price for. Returns undefined if the answer states the tier, or only one price could apply.
+ */
+export function assumedTier(base: Price, billed: Price, { asked, served }: BilledTier): string | undefined {
+  if (base.tiers === undefined || (served ?? asked ?? DEFAULT_TIER) === DEFAULT_TIER) return undefined;
+  if (served !== null && priceOfTier(base, served) !== undefined) return undefined;
+  return billed.tier ?? DEFAULT_TIER;
+}
+
 /** Returns the price of the service tier that billed a usage. */
 export function tierPrice(price: Price, usage: Usage, { asked, served }: BilledTier): Price {
   const { tiers } = price;

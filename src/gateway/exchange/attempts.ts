@@ -353,17 +353,17 @@ export class Attempts {
     const at = this.records.length - 1;
     this.#runnable.context.exchange.addFailedUsage(measured.usage);
     const line = entryLine(running, measured, this.#now);
-    this.noteStated(line);
+    this.notePrice(line);
     const charged = await this.#owner.funded.hold.post(line);
     if (charged === 0) return;
     this.areBilled = true;
     this.records[at] = { ...this.records[at]!, charged };
   }
 
-  /** Notes the cost of the last attempt at the policy's price, if its answer states a cost. */
-  noteStated({ stated, cost }: EntryLine): void {
-    if (stated === undefined) return;
-    this.records.push({ ...this.records.pop()!, atPrice: cost });
+  /** Notes the cost of the last attempt at the policy's price if its answer states a cost, and the tier of the price if it states none. */
+  notePrice({ stated, cost, assumedTier }: EntryLine): void {
+    if (stated === undefined && assumedTier === undefined) return;
+    this.records.push({ ...this.records.pop()!, ...(stated !== undefined && { atPrice: cost }), assumedTier });
   }
 
   /** Ends and pays for a complete answer that the caller does not get. */

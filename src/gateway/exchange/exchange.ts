@@ -339,7 +339,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #settle(status: DecisionOutcome['status'], running: Attempt | null, measured: MeasuredUsage | null): void {
     this.#runnable.context.step('settle');
     const line = running && measured && !this.#paid ? entryLine(running, measured, this.#parts.now) : null;
-    if (line) this.#attempts.noteStated(line);
+    if (line) this.#attempts.notePrice(line);
     this.#alarm.clear();
     this.isOver = true;
     const { share } = this.#attempts;

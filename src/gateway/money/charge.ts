@@ -1,6 +1,12 @@
 import type { EntryLine, Tariff } from '../../core/accounting/entry.ts';
 import { priceText } from '../../core/accounting/stored-price.ts';
-import { type BilledPrice, type BilledTier, billedPrice, tierPrice } from '../../core/money/billed-price.ts';
+import {
+  assumedTier,
+  type BilledPrice,
+  type BilledTier,
+  billedPrice,
+  tierPrice,
+} from '../../core/money/billed-price.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import { costOf, type Price } from '../../core/money/price.ts';
 import type { Usage } from '../../core/money/usage.ts';
@@ -49,6 +55,7 @@ export function entryLine(attempt: ChargedAttempt, measured: MeasuredUsage, now:
     impossible,
     cost: costOf(price, usage),
     stated,
+    assumedTier: endpoint.price.tiers && assumedTier(endpoint.price, price, attempt.serviceTier),
     ...(pricedAt !== undefined && { pricedAt }),
   };
 }

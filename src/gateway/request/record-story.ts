@@ -111,7 +111,7 @@ const amount = (microcredits: Microcredits) => figure(toCredits(microcredits), '
 /** Says how long a request took, what it used and cost, and what it would have cost on other models. */
 function moneyStory(outcome: DecisionOutcome, hindsight: Hindsight | null): Sentence[] {
   const { status, error, usage, estimated, charged, saved, totalMs, attempts } = outcome;
-  const { serviceTier: tier } = attempts.at(-1) ?? {};
+  const { serviceTier: tier, assumedTier: assumed } = attempts.at(-1) ?? {};
   const counted = estimated ? ', counted by Signalbox' : '';
   const tokens = usage
     ? `${usage.inputTokens} input tokens (${figureOf(usage, 'cache_read')} cached) and ${usage.outputTokens} output tokens${counted}; `
@@ -125,13 +125,19 @@ function moneyStory(outcome: DecisionOutcome, hindsight: Hindsight | null): Sent
   return [
     sentence(
       'money',
-      words`The request ${end} in ${time}: ${tokens}charged ${amount(charged)}${tier === undefined ? '' : ` at the service tier ${tier}`}, saved ${amount(saved)}.`,
+      words`The request ${end} in ${time}: ${tokens}charged ${amount(charged)}${tier === undefined || assumed !== undefined ? '' : ` at the service tier ${tier}`}, saved ${amount(saved)}.`,
     ),
+    ...(assumed === undefined ? [] : [sentence('money', assumedWords(assumed, tier))]),
     ...(elsewhere.length === 0
       ? []
       : [sentence('money', words`The same tokens would have cost ${joined(elsewhere, ' and ')}.`)]),
   ];
 }
+
+/** Says which tier's price applied, if the answer does not tell. @param stated the tier that the answer states; undefined for none */
+const assumedWords = (assumed: string, stated: string | undefined): Parts => [
+  `The provider stated ${stated === undefined ? 'no service tier' : 'a service tier that the policy has no price for'}; the price of the service tier ${assumed} applied, the most expensive one that could.`,
+];
 
 /** Says whether the decision, repeated from its record, is the same. An answer without a model has no decision. */
 function replayStory(recorded: RecordedCertificate): Sentence[] {
