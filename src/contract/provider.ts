@@ -340,7 +340,8 @@ export interface ServiceTiers {
   takes(tier: string): boolean;
   /**
    * The tier to request if a budget or balance pays and the request asks for none or for `auto`. Set it for a service whose account has a
-   * setting that would otherwise choose the tier, and so the price.
+   * setting that would otherwise choose the tier, and so the price. If no fund pays, an answer that states no tier is charged at the most
+   * expensive price of the model.
    */
   readonly usual?: string;
 }

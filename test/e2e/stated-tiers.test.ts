@@ -175,3 +175,16 @@ test('if an answer states its tier, the decision names no other one', async () =
   expect(decision).toMatchObject({ outcome: { attempts: [{ assumed_tier: null }] } });
   expect(JSON.stringify(decision.sentences)).not.toContain('The provider stated');
 });
+
+test('if the account may choose the tier and the answer states none, the most expensive price applies', async () => {
+  // The charge is at most the hold, which covers more output here.
+  const asked = [{}, { service_tier: 'auto' }].map((tier) => ({ ...tier, max_tokens: 200 }));
+  const charges = (key: string) =>
+    Promise.all(asked.map(async (one) => Object(await chat('gpt', one, key)).credits_consumed));
+  served = '';
+  expect(await charges(free)).toEqual([0.44, 0.44]);
+  // OpenAI gets the default tier if a fund pays.
+  expect(await charges(funded)).toEqual([0.22, 0.22]);
+  served = 'default';
+  expect(await charges(free)).toEqual([0.22, 0.22]);
+});

@@ -37,7 +37,10 @@ export interface EndpointCall {
   readonly adapted: readonly string[];
   /** Changes the answer on its way to the caller; null if the answer stays as it is. */
   readonly rewrite: AnswerRewrite | null;
-  /** The service tier of a request that is passed through unchanged with it; undefined for none. */
+  /**
+   * The service tier that the provider may use although `call` has none: that of a request that is passed through unchanged, or `auto` if a
+   * setting of the account chooses it. Undefined for none.
+   */
   readonly passedTier: string | undefined;
 }
 
@@ -66,8 +69,9 @@ export function callFor(unfitted: DecidedRequest, { ranked, upstream }: RankedUp
   if (asked !== undefined || adapter.serviceTiers?.usual !== undefined) {
     serviceTier = tierFor(asked, adapter.serviceTiers, decision.facts);
     if (serviceTier === undefined) {
-      passedTier = pricedTier(asked);
-      if (passedTier !== undefined && !isPassed(request, endpoint)) {
+      // Without a tier, a setting of the operator's account chooses one, as for `auto`.
+      passedTier = asked === undefined ? AUTO_TIER : pricedTier(asked);
+      if (asked !== undefined && passedTier !== undefined && !isPassed(request, endpoint)) {
         dropped = [...dropped, request.names.serviceTier];
         passedTier = undefined;
       }
