@@ -129,6 +129,12 @@ export type PartUnit = {
 /** A unit of tokens, which policies price per 1M tokens. */
 export type TokenUnit = PartUnit | 'input' | 'output';
 
+/** A unit of tokens of text: the input and the output, and what a cache reads and writes. */
+export type TextUnit =
+  | 'input'
+  | 'output'
+  | { [Name in Unit]: (typeof TABLE)[Name] extends { readonly figure: string } ? Name : never }[Unit];
+
 type Row = UnitRow & { readonly rateOf?: Unit };
 /** The members that the row of every unit of tokens has. */
 type TokenRow = Row & Required<Pick<UnitRow, 'metric' | 'price'>>;
@@ -143,6 +149,9 @@ const isPart = (unit: Unit): unit is PartUnit => UNITS[unit].rateOf !== undefine
 export const PART_UNITS: readonly PartUnit[] = UNIT_NAMES.filter(isPart);
 export const TOKEN_UNITS: readonly TokenUnit[] = UNIT_NAMES.filter(
   (unit): unit is TokenUnit => isPart(unit) || unit === 'input' || unit === 'output',
+);
+export const TEXT_UNITS: readonly TextUnit[] = TOKEN_UNITS.filter(
+  (unit): unit is TextUnit => unit === 'input' || unit === 'output' || UNITS[unit].figure !== undefined,
 );
 /** The units that occur only if a request asks for them. A request has them as bits, in this order. */
 export const ASKED_UNITS: readonly Unit[] = UNIT_NAMES.filter((unit) => UNITS[unit].asked !== undefined);

@@ -4,12 +4,11 @@ import { SchemaCheck } from '../../core/schema/check.ts';
 import { together } from '../../core/text/text.ts';
 import { DAY_MS } from '../../core/time/clock.ts';
 import { ModelText } from '../schema/model.ts';
-import { PriceText } from '../schema/price-text.ts';
+import { LINE, PriceText } from '../schema/price-text.ts';
 import { SameModels } from './same-model.ts';
 
 const { context_window, max_output, capabilities, temperature, released } = ModelText.properties;
-const { input, cached_input, cache_write, cache_write_1h, cache_write_12h, output, tiers } = PriceText.properties;
-const { hours, service_tiers, until, later, billed_at } = PriceText.properties;
+const { tiers, hours, service_tiers, until, later, billed_at } = PriceText.properties;
 const closed = { additionalProperties: false };
 
 /**
@@ -20,7 +19,8 @@ const RowText = Type.Object(
   {
     price: Type.Object(
       {
-        ...{ input, cached_input, cache_write, cache_write_1h, cache_write_12h, output, tiers: Type.Optional(tiers) },
+        ...LINE,
+        tiers: Type.Optional(tiers),
         ...{ hours: Type.Optional(hours), service_tiers, until, later: Type.Optional(later), billed_at },
       },
       closed,

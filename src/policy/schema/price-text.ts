@@ -19,7 +19,7 @@ const rateOf = (unit: TokenUnit) => {
   return UNITS[unit].rateOf === undefined ? rate : Type.Optional(rate);
 };
 /** The rates of a price line. */
-const LINE = Object.fromEntries(TOKEN_UNITS.map((unit) => [unit, rateOf(unit)])) as Record<
+export const LINE = Object.fromEntries(TOKEN_UNITS.map((unit) => [unit, rateOf(unit)])) as Record<
   PartUnit,
   TOptional<TNumber>
 > &

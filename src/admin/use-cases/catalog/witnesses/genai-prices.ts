@@ -3,7 +3,6 @@ import type { Members } from '../../../../core/json/original.ts';
 import { PRICED_TIER } from '../../../../core/money/service-tier.ts';
 import { DAYS } from '../../../../policy/schema/price-text.ts';
 import {
-  RATES,
   type Rate,
   SERVICES,
   type WitnessContent,
@@ -16,7 +15,7 @@ import {
 } from './witness.ts';
 
 /** The keys of rates, in USD per 1M tokens. */
-const KEYS: Readonly<Record<Rate, string>> = {
+const KEYS: Readonly<Partial<Record<Rate, string>>> = {
   input: 'input_mtok',
   cached_input: 'cache_read_mtok',
   cache_write: 'cache_write_mtok',
@@ -144,7 +143,7 @@ function tiersOn(variants: unknown, day: string): ReadonlyMap<string, WitnessRat
 function ratesOf(prices: Members): WitnessRates | null {
   const first = lineAt(prices, 0);
   if (!first) return null;
-  const starts = new Set(RATES.flatMap((rate) => tiersOf(prices[KEYS[rate]]).map(({ start }) => start)));
+  const starts = new Set(Object.values(KEYS).flatMap((key) => tiersOf(prices[key]).map(({ start }) => start)));
   const tiers = [...starts].flatMap((start) => {
     const line = lineAt(prices, start);
     return line ? [{ over_input_tokens: start, ...line }] : [];
@@ -162,8 +161,8 @@ const tiersOf = (rate: unknown): readonly { readonly start: number; readonly pri
 
 /** Returns the rates of requests with more than `over` input tokens. */
 function lineAt(prices: Members, over: number): WitnessLine | null {
-  const stated = RATES.flatMap((rate) => {
-    const value = prices[KEYS[rate]];
+  const stated = Object.entries(KEYS).flatMap(([rate, key]) => {
+    const value = prices[key];
     const base = typeof value === 'number' ? value : objectOf(value).base;
     const tier = tiersOf(value).findLast(({ start }) => start <= over);
     const usd = tier?.price ?? base;

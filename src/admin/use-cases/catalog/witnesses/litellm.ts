@@ -18,7 +18,7 @@ import {
 } from './witness.ts';
 
 /** The keys of LiteLLM's rates, in USD per token. */
-const KEYS: Readonly<Record<Rate, string>> = {
+const KEYS: Readonly<Partial<Record<Rate, string>>> = {
   input: 'input_cost_per_token',
   cached_input: 'cache_read_input_token_cost',
   cache_write: 'cache_creation_input_token_cost',
@@ -175,8 +175,8 @@ const timeText = (minute: number): string =>
   [Math.floor(minute / 60), minute % 60].map((part) => String(part).padStart(2, '0')).join(':');
 
 function lineIn(entry: Members, suffix: string): WitnessLine | null {
-  const stated = RATES.flatMap((rate) => {
-    const usd = perMillion(entry[KEYS[rate] + suffix]);
+  const stated = Object.entries(KEYS).flatMap(([rate, key]) => {
+    const usd = perMillion(entry[key + suffix]);
     return usd === undefined ? [] : [[rate, usd] as const];
   });
   const { input, output, ...caches }: Partial<Record<Rate, number>> = Object.fromEntries(stated);

@@ -1,9 +1,10 @@
+import { TEXT_UNITS, type TextUnit } from '../../../../core/money/units.ts';
 import type { ModelFacts } from '../../../../policy/models/facts.ts';
 import type { DAYS } from '../../../../policy/schema/price-text.ts';
 
 /** The rates of a price in USD per 1M tokens, with the keys of a policy. */
-export const RATES = ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'cache_write_12h', 'output'] as const;
-export type Rate = (typeof RATES)[number];
+export const RATES = TEXT_UNITS;
+export type Rate = TextUnit;
 export type WitnessLine = Readonly<Partial<Record<Rate, number>> & Record<'input' | 'output', number>>;
 export type WitnessTier = WitnessLine & { readonly over_input_tokens: number };
 
