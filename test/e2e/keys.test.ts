@@ -105,7 +105,10 @@ describe('a key', () => {
 describe('wrong usage of a key command gets one clear sentence and exit code 1:', () => {
   const cases: readonly [readonly string[], RegExp][] = [
     [[], /The commands of keys are create, import, list, show, change, grant, rotate, suspend, resume, revoke or log/],
-    [['crate'], /The commands of keys are create, import, list, show, change, grant, rotate, suspend, resume, revoke or log/],
+    [
+      ['crate'],
+      /The commands of keys are create, import, list, show, change, grant, rotate, suspend, resume, revoke or log/,
+    ],
     [['create', 'extra'], /keys create does not take "extra"/],
     [['create', '--nme', 'x'], /Unknown option '--nme'/],
     [['create', '--scope', ''], /--scope must be one of "chat"/],
