@@ -7,14 +7,14 @@ import {
   type ModelListAdapter,
   type ModelTraits,
   type ProviderCall,
-  Type,
   writtenText,
 } from 'signalbox/plugin';
 import { EventReader, PassedEventReader, readReply } from './anthropic/answer.ts';
 import { readFailure } from './anthropic/failure.ts';
 import { rulesOf } from './anthropic/models.ts';
 import { OWN_DIALECT, passRequest } from './anthropic/passthrough.ts';
-import { buildRequest, FAST, HEADERS } from './anthropic/request.ts';
+import { buildRequest, FAST } from './anthropic/request.ts';
+import { AnthropicSettings, type ClaudeService, serviceOf } from './anthropic/service.ts';
 import { type Json, numberOf, objectOf, objectsIn, parseJson, textOf, tokensOf } from './json.ts';
 
 /** Anthropic's Messages API, and servers that implement it. */
@@ -22,21 +22,7 @@ export const anthropic = defineProvider({
   contract: 2,
   name: 'anthropic',
   status: 'stable',
-  settings: Type.Object(
-    {
-      prompt_cache: Type.Union([Type.Literal('auto'), Type.Literal('by_caller')], {
-        default: 'auto',
-        description:
-          '`auto` caches prompts with tools or earlier answers. `by_caller` caches only prompts with `cache_control`.',
-      }),
-      threads: Type.Boolean({
-        default: false,
-        description:
-          'Whether the service keeps histories for callers (`thread`), as Anthropic’s own service does. A server that ignores the field would silently lose them.',
-      }),
-    },
-    { additionalProperties: false, description: "Anthropic's Messages API." },
-  ),
+  settings: AnthropicSettings,
   presets: {
     anthropic: {
       baseUrl: 'https://api.anthropic.com/v1',
@@ -45,20 +31,29 @@ export const anthropic = defineProvider({
       // The minimum length of a cached prompt is 512 to 4,096 tokens, depending on the model.
       cache: { ttlS: 300, tokensMin: 1_024 },
     },
+    // @anthropic-ai/foundry-sdk 1.1.1: `https://{resource}.services.ai.azure.com/anthropic`.
+    'azure-anthropic': {
+      baseUrlEnv: 'AZURE_ANTHROPIC_BASE_URL',
+      basePath: '/anthropic/v1',
+      apiKeyEnv: 'AZURE_ANTHROPIC_API_KEY',
+      passthrough: ['top_k', 'thinking', 'cache_control'],
+      settings: { service: 'azure' },
+    },
   },
   prepare: (settings) => {
+    const service = serviceOf(settings);
     const request = (call: ProviderCall) =>
       call.request.original.dialect === OWN_DIALECT
-        ? passRequest(call)
-        : buildRequest(call, settings.prompt_cache === 'auto');
+        ? passRequest(call, service)
+        : buildRequest(call, service, settings.prompt_cache === 'auto');
     return {
       kind: 'wire',
       dialect: 'anthropic',
       frames: 'sse',
-      auth: { header: 'x-api-key', prefix: '' },
+      auth: service.auth,
       lacks,
       // The tier of capacity that the account has bought in advance follows from the account and has no list price.
-      serviceTiers: { takes: (tier) => tier === FAST },
+      serviceTiers: service.isWhole ? { takes: (tier) => tier === FAST } : undefined,
       // The API rejects blank stop sequences.
       takesStops: (stops) => stops.every((stop) => stop.trim() !== ''),
       passes: () => (settings.threads ? ['anthropic_messages', 'threads'] : ['anthropic_messages']),
@@ -66,8 +61,12 @@ export const anthropic = defineProvider({
       reply: readReply,
       stream: (passthrough) => (passthrough ? new PassedEventReader() : new EventReader()),
       failure: readFailure,
-      modelList,
-      tokenCount: { request: (call) => countRequest(request(call)), reply: readCount, margin: MARGIN },
+      modelList: service.isWhole ? modelListOf(service) : undefined,
+      tokenCount: {
+        request: (call) => countRequest(request(call), call.upstream, service),
+        reply: readCount,
+        margin: MARGIN,
+      },
     };
   },
 });
@@ -106,12 +105,12 @@ const OF_ANSWERS = [
  */
 const MARGIN: CountMargin = { tokens: 256, share: 0.05 };
 
-/** Builds `POST /messages/count_tokens` from the request for an answer. */
-function countRequest(made: BuiltRequest): BuiltRequest {
+/** Builds a request for a count from the request for an answer. The model is in the body at every service. */
+function countRequest(made: BuiltRequest, model: string, { countPath }: ClaudeService): BuiltRequest {
   if ('kind' in made) return made;
-  const body: Record<string, unknown> = { ...objectOf(parseJson(writtenText(made))) };
+  const body: Record<string, unknown> = { ...objectOf(parseJson(writtenText(made))), model };
   for (const field of OF_ANSWERS) delete body[field];
-  return { ...made, path: '/messages/count_tokens', body: JSON.stringify(body), pieces: undefined };
+  return { ...made, path: countPath, body: JSON.stringify(body), pieces: undefined };
 }
 
 const readCount = (body: string): number | null => numberOf(objectOf(parseJson(body)).input_tokens) ?? null;
@@ -120,8 +119,8 @@ const readCount = (body: string): number | null => numberOf(objectOf(parseJson(b
  * Reads `GET /models`, according to the types of @anthropic-ai/sdk 1.14.0. The limits and abilities of a model are null on servers that do
  * not state them.
  */
-const modelList: ModelListAdapter = {
-  headers: HEADERS,
+const modelListOf = ({ headers }: ClaudeService): ModelListAdapter => ({
+  headers,
   path: (after) => `/models?limit=1000${after === null ? '' : `&after_id=${encodeURIComponent(after)}`}`,
   read(body) {
     const { data, has_more, last_id } = objectOf(parseJson(body));
@@ -129,7 +128,7 @@ const modelList: ModelListAdapter = {
     const models = objectsIn(data).flatMap((one) => (textOf(one.id) === '' ? [] : [readModel(one)]));
     return { models, next: has_more === true ? textOf(last_id) || null : null };
   },
-};
+});
 
 function readModel({ id, created_at, max_input_tokens, max_tokens, capabilities, lifecycle }: Json): ListedModel {
   const [released = ''] = textOf(created_at).split('T');

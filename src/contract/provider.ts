@@ -214,6 +214,12 @@ export interface TextForm {
   readonly afterPadding?: string;
 }
 
+/** The header of a key, and the text before the key. */
+export interface KeyHeader {
+  readonly header: string;
+  readonly prefix: string;
+}
+
 /** An adapter that speaks a dialect over HTTP and only translates: it opens no connection and keeps no state. */
 export interface WireAdapter {
   readonly kind: 'wire';
@@ -224,7 +230,10 @@ export interface WireAdapter {
    * The header in which the host sends the API key. `auth` is absent for a service without keys: Signalbox then refuses a policy that names
    * a key.
    */
-  readonly auth?: { readonly header: string; readonly prefix: string };
+  readonly auth?: KeyHeader & {
+    /** The header of a token that a token source fetched, for a service that expects tokens in another header than keys. */
+    readonly token?: KeyHeader;
+  };
   /**
    * Translates a request of the gateway to a request of the service. This function is pure.
    *

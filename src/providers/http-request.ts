@@ -100,7 +100,7 @@ function buildHeaders(
   headers.set('user-agent', 'signalbox');
   if (dial?.hostHeader) headers.set('host', dial.hostHeader);
   if (apiKey !== null && adapter.auth) {
-    const { header, prefix } = adapter.auth;
+    const { header, prefix } = (sourced && adapter.auth.token) ?? adapter.auth;
     if (FRAMING.test(header.toLowerCase()))
       throw new UpstreamError('auth', `an API key cannot be sent in the header ${header}`);
     try {

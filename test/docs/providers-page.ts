@@ -58,9 +58,13 @@ function caches(): string {
   ).join('\n');
 }
 
+/** The default service of the adapters that serve several. */
+const PLAIN_SERVICE: Readonly<Record<string, string>> = { anthropic: 'anthropic', openai: 'openai', gemini: 'gemini' };
+
 /** The settings of a service for a policy that names only its preset. */
 function prepared(plugin: ProviderPlugin, preset: ProviderPreset): PreparedProvider {
-  const defaults = plugin.name === 'openai-compatible' ? PLAIN : { prompt_cache: 'auto' };
+  const defaults =
+    plugin.name === 'openai-compatible' ? PLAIN : { service: PLAIN_SERVICE[plugin.name], prompt_cache: 'auto' };
   return plugin.prepare({ ...defaults, ...preset.settings });
 }
 
@@ -69,6 +73,7 @@ const NAMES: Readonly<Record<string, readonly [string, string]>> = {
   openai: ['gpt-4.1', 'gpt-6.1-sol'],
   'azure-openai': ['gpt-4.1', 'gpt-6.1-sol'],
   anthropic: ['claude-haiku-4-5', 'claude-sonnet-5-5'],
+  'azure-anthropic': ['claude-haiku-4-5', 'claude-sonnet-5-5'],
   gemini: ['gemini-3.8-flash', 'gemini-3.8-flash'],
 };
 

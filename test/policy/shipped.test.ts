@@ -16,10 +16,15 @@ import { shippedPolicy, snapshotOf } from './support.ts';
 const files = shippedPolicy();
 const ids = (env: Readonly<Record<string, string>>) => shippedSnapshot(env).models.map((model) => model.id);
 
+const CLOUDS = ['azure-anthropic'];
+
 /** Presets without a model in the shipped catalog → the reason. */
-const WITHOUT_MODELS: ReadonlyMap<string, string> = new Map(
-  ['ollama', 'lm-studio', 'vllm', 'llama-cpp'].map((name) => [name, 'Signalbox finds the models that run there']),
-);
+const WITHOUT_MODELS: ReadonlyMap<string, string> = new Map([
+  ...['ollama', 'lm-studio', 'vllm', 'llama-cpp'].map(
+    (name) => [name, 'Signalbox finds the models that run there'] as const,
+  ),
+  ...CLOUDS.map((name) => [name, 'an operator declares the models of the account'] as const),
+]);
 
 describe('the shipped policy', () => {
   test('the shipped policy loads without any diagnostic and, without keys, serves only the simulated models', () => {

@@ -17,7 +17,7 @@ function readerOf(adapter: PreparedProvider) {
   const reader = wireAdapter(adapter).stream();
   return (event: object): readonly StreamPart[] => shownOf(reader.read({ event: '', data: JSON.stringify(event) }));
 }
-const claude = () => readerOf(anthropic.prepare({ prompt_cache: 'auto', threads: false }));
+const claude = () => readerOf(anthropic.prepare({ service: 'anthropic', prompt_cache: 'auto', threads: false }));
 
 const TOO_MANY = { type: 'failure', failure: { kind: 'malformed', message: 'the answer has too many tool calls' } };
 
@@ -85,7 +85,7 @@ test('if a provider repeats the end of an item, the answer repeats nothing', () 
 });
 
 const ADAPTERS = [
-  ['anthropic', anthropic.prepare({ prompt_cache: 'auto', threads: false }), 'claude-opus-5-5'],
+  ['anthropic', anthropic.prepare({ service: 'anthropic', prompt_cache: 'auto', threads: false }), 'claude-opus-5-5'],
   ['gemini', gemini.prepare({}), 'gemini-3.8-flash'],
 ] as const;
 

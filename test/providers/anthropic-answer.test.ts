@@ -12,7 +12,7 @@ import { toolCall as call, details, finish, refusal, shownOf, text, thought, use
 import { joinParts, providerCall } from '../support/provider-call.ts';
 import { streamed, wireAdapter, wireRequest } from '../support/wire-request.ts';
 
-const adapter = wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller', threads: false }));
+const adapter = wireAdapter(anthropic.prepare({ service: 'anthropic', prompt_cache: 'by_caller', threads: false }));
 
 const FIXTURES = join(import.meta.dir, 'fixtures', 'anthropic');
 const replies: Record<string, { content: object[] }> = await Bun.file(join(FIXTURES, 'replies.json')).json();

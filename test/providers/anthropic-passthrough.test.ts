@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { passRequest } from '../../plugins/providers/anthropic/passthrough.ts';
+import { serviceOf } from '../../plugins/providers/anthropic/service.ts';
 import type { HttpCall, ProviderCall } from '../../src/contract/provider.ts';
 import { wrapState } from '../../src/core/request/wrapped-state.ts';
 import { createMessage } from '../../src/dialects/anthropic-messages/surface.ts';
@@ -9,14 +10,10 @@ import { readOn } from '../support/read-request.ts';
 
 function passed(body: object, call: Partial<ProviderCall> = {}, headers = new Headers()): HttpCall {
   const { request } = readOn(createMessage, body, headers);
-  return passRequest({
-    ...providerCall(),
-    upstream: 'claude-haiku-5-5',
-    outputCap: 500,
-    stream: false,
-    ...call,
-    request,
-  });
+  return passRequest(
+    { ...providerCall(), upstream: 'claude-haiku-5-5', outputCap: 500, stream: false, ...call, request },
+    serviceOf({ service: 'anthropic' }),
+  );
 }
 
 const text = fc.string({ maxLength: 5, unit: 'binary' });

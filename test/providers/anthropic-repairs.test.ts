@@ -9,7 +9,7 @@ import { wireAdapter, wireRequest } from '../support/wire-request.ts';
  * Histories and tools that the API would reject. The adapter repairs such histories and tools if possible, and otherwise refuses them with
  * the name of the field.
  */
-const adapter = wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller', threads: false }));
+const adapter = wireAdapter(anthropic.prepare({ service: 'anthropic', prompt_cache: 'by_caller', threads: false }));
 
 const user: ChatMessage = { role: 'user', content: 'a' };
 const use = (id: string) => ({ type: 'tool_use', id, name: 'look', input: {} });

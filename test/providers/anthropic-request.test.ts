@@ -13,7 +13,7 @@ const tool = (name: string, more: object = {}) => ({ type: 'function' as const, 
 const made = (id: string, name = 'look', args = '{"at":1}') => madeOf(id, name, args);
 
 const adapter = (prompt_cache: 'auto' | 'by_caller' = 'by_caller') =>
-  wireAdapter(anthropic.prepare({ prompt_cache, threads: false }));
+  wireAdapter(anthropic.prepare({ service: 'anthropic', prompt_cache, threads: false }));
 
 /** Builds the body for a model that reasons. */
 function build(request: Partial<ChatRequest>, rest: Parameters<typeof providerCall>[1] = {}, cache?: 'auto') {

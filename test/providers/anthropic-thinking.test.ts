@@ -7,7 +7,7 @@ import { structuredSchema } from '../../src/core/schema/structured.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { wireAdapter, wireRequest } from '../support/wire-request.ts';
 
-const adapter = wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller', threads: false }));
+const adapter = wireAdapter(anthropic.prepare({ service: 'anthropic', prompt_cache: 'by_caller', threads: false }));
 
 const SHOWN = { type: 'adaptive', display: 'summarized' };
 

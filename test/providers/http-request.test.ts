@@ -54,6 +54,21 @@ describe('a header that an adapter sets', () => {
 });
 
 describe('the key', () => {
+  test('of a token source is sent in the header for tokens, and another key in the header for keys', () => {
+    const auth = { header: 'api-key', prefix: '', token: { header: 'authorization', prefix: 'Bearer ' } };
+    const adapter = { ...openaiAdapter(), auth };
+    const target = targetOf('https://a.example.com/v1', { apiKey: 'sk-1', adapter });
+    const sourced = { variable: 'T', hosts: [], file: '', token: () => 'token-1', problem: () => '' };
+    const sent = [target, { ...target, sourced }].map((one) => {
+      const headers = callHeaders(adapter, {}, one, false);
+      return [headers.get('api-key'), headers.get('authorization')];
+    });
+    expect(sent).toEqual([
+      ['sk-1', null],
+      [null, 'Bearer token-1'],
+    ]);
+  });
+
   test('is sent only in the adapter’s header', () => {
     const headers = headersOf({}, { auth: { header: 'x-api-key', prefix: '' } });
     expect(headers.get('x-api-key')).toBe('sk-1');

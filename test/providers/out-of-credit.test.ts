@@ -5,7 +5,8 @@ import { openaiAdapter } from '../support/provider-call.ts';
 import { wireAdapter } from '../support/wire-request.ts';
 import { geminiAdapter } from './fixtures/gemini/adapter.ts';
 
-const anthropicAdapter = () => wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller', threads: false }));
+const anthropicAdapter = () =>
+  wireAdapter(anthropic.prepare({ service: 'anthropic', prompt_cache: 'by_caller', threads: false }));
 
 /** The errors of providers for an account without credit, as their documentation or users report them. */
 const ACCOUNTS: readonly (readonly [string, () => WireAdapter, number, object])[] = [

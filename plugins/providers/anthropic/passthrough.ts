@@ -2,7 +2,7 @@ import { type HttpCall, isWrappedState, ListTotal, type Members, type ProviderCa
 import { isObject, listOf, textOf } from '../json.ts';
 import { type ModelRules, rulesOf } from './models.ts';
 import { asReminder } from './reminder.ts';
-import { HEADERS } from './request.ts';
+import type { ClaudeService } from './service.ts';
 import { thinkingBelow } from './thinking.ts';
 
 /** The dialect of requests that are passed on unchanged. */
@@ -14,18 +14,20 @@ const OWN_FIELDS = ['route_strategy', 'constraints', 'budget_limit', 'agent_wall
 type Body = Record<string, unknown>;
 
 /**
- * Builds `POST /messages` from a request in Anthropic's own dialect. `passRequest` changes the model, the output cap and `stream`.
+ * Builds a request for a message from a request in Anthropic's own dialect. `passRequest` changes the model, the output cap and `stream`.
  * `passRequest` removes Signalbox's own fields, and the state of other providers' models, which Anthropic would reject. `passRequest`
  * rewords system messages if the model does not accept them.
  *
  * `passRequest` adapts other fields that a model does not accept only if a selector chose the model. A caller who names a model wants that
  * model's own answer.
  */
-export function passRequest(call: ProviderCall): HttpCall {
+export function passRequest(call: ProviderCall, service: ClaudeService): HttpCall {
   const { request, upstream, outputCap, stream, isSelected } = call;
   const body: Body = { ...request.original.body };
   for (const field of OWN_FIELDS) delete body[field];
-  body.model = upstream;
+  const named = service.model(upstream);
+  if (named.model === undefined) delete body.model;
+  Object.assign(body, named);
   const cap = request.conversation.isWarmUp ? 0 : outputCap;
   body.max_tokens = cap;
   if (stream) body.stream = true;
@@ -38,8 +40,9 @@ export function passRequest(call: ProviderCall): HttpCall {
   if (isSelected) fit(body, rules, request.headers.passed['anthropic-version'] ?? '', dropped);
   // The caller's own thinking budget may exceed the caller's own cap, because thinking between tool calls counts over several requests.
   if (cap !== request.original.body.max_tokens) limitThinking(body, cap, dropped);
-  const headers = { ...HEADERS, ...request.headers.passed };
-  return { path: '/messages', headers, ...writeJson(body, request.original.body), dropped, passthrough: true };
+  const path = service.path(upstream, stream);
+  const headers = service.headersWith(request.headers.passed);
+  return { path, headers, ...writeJson(body, request.original.body), dropped, passthrough: true };
 }
 
 /** Anthropic accepts only `user_id` in the metadata; all other members are for the policy's rules. */

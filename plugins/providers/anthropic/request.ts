@@ -4,14 +4,13 @@ import { answerSchema, Notes, unnamedMembers } from '../notes.ts';
 import { addMark, type Block, CacheMarks, markLast } from './cache.ts';
 import { type AnthropicPrompt, promptOf } from './conversation.ts';
 import { type ModelRules, rulesOf } from './models.ts';
+import type { ClaudeService } from './service.ts';
 import { isThought } from './state.ts';
 import { type ThinkingConfig, thinkingFor } from './thinking.ts';
 import { declarationsOf, toolChoiceOf, toolsOf } from './tools.ts';
 
-/** The version of the API, which Signalbox uses even if the caller names no version. */
-export const HEADERS = { 'anthropic-version': '2023-06-01' } as const;
-/** The headers of a request with the fast speed, which is a beta for some models (platform.claude.com/docs/en/build-with-claude/fast-mode). */
-const FAST_HEADERS = { ...HEADERS, 'anthropic-beta': 'fast-mode-2026-02-01' } as const;
+/** The header of a request with the fast speed, which is a beta for some models (platform.claude.com/docs/en/build-with-claude/fast-mode). */
+const FAST_BETA = { 'anthropic-beta': 'fast-mode-2026-02-01' } as const;
 
 /** The service tier that Anthropic calls a speed. */
 export const FAST = 'fast';
@@ -22,8 +21,8 @@ const READ = ['cache_control', 'is_error'] as const;
 /** The lowest top_p that the API accepts together with thinking. */
 const THOUGHTFUL_TOP_P = 0.95;
 
-/** Builds `POST /messages`. @param mayMark whether cache marks may be added to a prompt for which the caller set none */
-export function buildRequest(call: ProviderCall, mayMark: boolean): BuiltRequest {
+/** Builds a request for a message. @param mayMark whether cache marks may be added to a prompt for which the caller set none */
+export function buildRequest(call: ProviderCall, service: ClaudeService, mayMark: boolean): BuiltRequest {
   const { request } = call;
   const rules = rulesOf(call.upstream);
   const notes = new Notes();
@@ -44,7 +43,7 @@ export function buildRequest(call: ProviderCall, mayMark: boolean): BuiltRequest
   const body = {
     ...extras,
     ...whole,
-    model: call.upstream,
+    ...service.model(call.upstream),
     max_tokens: call.outputCap,
     ...promptFields({ tools, system: systemOf(conversation, request), turns }, request, mayMark && !marks.setByCaller),
     ...(hasTools && choice && { tool_choice: choice }),
@@ -61,8 +60,8 @@ export function buildRequest(call: ProviderCall, mayMark: boolean): BuiltRequest
   for (const path of unnamedMembers(request, READ)) notes.drop(path);
   if (notes.refusal !== '') return { kind: 'rejected', message: notes.refusal };
   return {
-    path: '/messages',
-    headers: isFast ? FAST_HEADERS : HEADERS,
+    path: service.path(call.upstream, call.stream),
+    headers: isFast ? { ...service.headers, ...FAST_BETA } : service.headers,
     body: JSON.stringify(body),
     dropped: notes.dropped,
   };

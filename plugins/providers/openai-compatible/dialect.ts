@@ -1,4 +1,4 @@
-import type { Capability, PreparedProvider, ServiceTiers, WireAdapter } from 'signalbox/plugin';
+import type { Capability, KeyHeader, PreparedProvider, ServiceTiers, WireAdapter } from 'signalbox/plugin';
 import { ChunkReader, readReply } from './answer.ts';
 import { embeddingsOf } from './embeddings.ts';
 import { readFailure } from './failure.ts';
@@ -21,6 +21,8 @@ const TIERS: Readonly<Record<DialectSettings['service_tier'], ServiceTiers | und
   always: { takes: () => true, usual: 'default' },
 };
 
+const BEARER: KeyHeader = { header: 'authorization', prefix: 'Bearer ' };
+
 /** Creates the adapter for one server's variant of OpenAI's chat completions. */
 export function chatCompletions(
   settings: DialectSettings,
@@ -30,8 +32,7 @@ export function chatCompletions(
     kind: 'wire',
     dialect: 'openai',
     frames: 'sse',
-    auth:
-      settings.auth === 'api-key' ? { header: 'api-key', prefix: '' } : { header: 'authorization', prefix: 'Bearer ' },
+    auth: settings.auth === 'api-key' ? { header: 'api-key', prefix: '', token: BEARER } : BEARER,
     lacks: (model) => lacksOf(settings, model),
     passes: () => COMPLETIONS[settings.completions],
     // platform.openai.com/docs/api-reference/chat/create#chat-create-stop

@@ -15,7 +15,10 @@ function someOf<const Words extends readonly string[]>(words: Words, description
 /** The differences between servers of the dialect, which presets and policies set. */
 export const DialectSettings = Type.Object(
   {
-    auth: oneOf(['authorization', 'api-key'], 'Header for the API key.'),
+    auth: oneOf(
+      ['authorization', 'api-key'],
+      'Header for the API key. Tokens of a token source always go in `authorization`.',
+    ),
     max_tokens_field: oneOf(
       ['max_tokens', 'max_completion_tokens'],
       'Field that limits the output. OpenAI requires the newer field for reasoning models.',

@@ -37,6 +37,7 @@ const ADAPTERS: Readonly<Record<string, string>> = { anthropic: 'anthropic', gem
 const NAMES: Readonly<Record<string, string>> = {
   openai: 'openai',
   'azure-openai': 'azure.ai.openai',
+  'azure-anthropic': 'azure.ai.inference',
   mistral: 'mistral_ai',
   groq: 'groq',
   deepseek: 'deepseek',

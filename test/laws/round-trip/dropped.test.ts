@@ -16,7 +16,7 @@ import { callFor, ofAnotherDialect, type RoundTrip } from './round-trip.ts';
 
 /** The law: nothing is lost silently. If a translation leaves out anything of a message, a part or a tool, `dropped` names it. */
 const ADAPTERS: Readonly<Record<string, WireAdapter>> = {
-  anthropic: wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller', threads: false })),
+  anthropic: wireAdapter(anthropic.prepare({ service: 'anthropic', prompt_cache: 'by_caller', threads: false })),
   gemini: wireAdapter(gemini.prepare({})),
   'openai-compatible': openaiAdapter(),
   openai: wireAdapter(openai.prepare({ service: 'openai', reasoning_summaries: 'auto' })),

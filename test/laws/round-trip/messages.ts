@@ -20,7 +20,7 @@ import {
 } from './round-trip.ts';
 
 /** Anthropic's Messages. */
-const adapter = wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller', threads: false }));
+const adapter = wireAdapter(anthropic.prepare({ service: 'anthropic', prompt_cache: 'by_caller', threads: false }));
 
 /** This model accepts system instructions within a conversation, and decides itself how much to think. */
 const UPSTREAM = 'claude-opus-4-8';

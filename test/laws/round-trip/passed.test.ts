@@ -42,7 +42,7 @@ const PASSED: readonly PassedDialect[] = [
   },
   {
     dialect: MESSAGES,
-    adapter: wireAdapter(anthropic.prepare({ prompt_cache: 'auto', threads: false })),
+    adapter: wireAdapter(anthropic.prepare({ service: 'anthropic', prompt_cache: 'auto', threads: false })),
     upstream: 'claude-opus-5-5',
     changed: ['model', 'max_tokens', 'stream'],
   },
