@@ -17,6 +17,10 @@ import { buildRequest, FAST } from './anthropic/request.ts';
 import { AnthropicSettings, type ClaudeService, serviceOf } from './anthropic/service.ts';
 import { type Json, numberOf, objectOf, objectsIn, parseJson, textOf, tokensOf } from './json.ts';
 
+const PASSED = ['top_k', 'thinking', 'cache_control'];
+/** The minimum length of a cached prompt is 512 to 4,096 tokens, depending on the model. */
+const CACHE = { ttlS: 300, tokensMin: 1_024 };
+
 /** Anthropic's Messages API, and servers that implement it. */
 export const anthropic = defineProvider({
   contract: 2,
@@ -27,17 +31,33 @@ export const anthropic = defineProvider({
     anthropic: {
       baseUrl: 'https://api.anthropic.com/v1',
       apiKeyEnv: 'ANTHROPIC_API_KEY',
-      passthrough: ['top_k', 'thinking', 'cache_control'],
-      // The minimum length of a cached prompt is 512 to 4,096 tokens, depending on the model.
-      cache: { ttlS: 300, tokensMin: 1_024 },
+      passthrough: PASSED,
+      cache: CACHE,
     },
     // @anthropic-ai/foundry-sdk 1.1.1: `https://{resource}.services.ai.azure.com/anthropic`.
     'azure-anthropic': {
       baseUrlEnv: 'AZURE_ANTHROPIC_BASE_URL',
       basePath: '/anthropic/v1',
       apiKeyEnv: 'AZURE_ANTHROPIC_API_KEY',
-      passthrough: ['top_k', 'thinking', 'cache_control'],
+      passthrough: PASSED,
       settings: { service: 'azure' },
+    },
+    // @anthropic-ai/bedrock-sdk 1.1.3, AnthropicBedrockMantle: `https://bedrock-mantle.{region}.api.aws/anthropic`.
+    'bedrock-anthropic': {
+      baseUrlEnv: 'BEDROCK_BASE_URL',
+      basePath: '/anthropic/v1',
+      apiKeyEnv: 'AWS_BEARER_TOKEN_BEDROCK',
+      passthrough: PASSED,
+      settings: { service: 'bedrock' },
+    },
+    // @anthropic-ai/aws-sdk 1.1.2: `https://aws-external-anthropic.{region}.api.aws`, with the header `anthropic-workspace-id`.
+    'aws-anthropic': {
+      baseUrlEnv: 'ANTHROPIC_AWS_BASE_URL',
+      basePath: '/v1',
+      apiKeyEnv: 'ANTHROPIC_AWS_API_KEY',
+      passthrough: PASSED,
+      cache: CACHE,
+      settings: { service: 'aws' },
     },
   },
   prepare: (settings) => {

@@ -41,6 +41,14 @@ export const openai = defineProvider({
       passthrough: PASSED,
       settings: { service: 'azure' },
     },
+    // BedrockOpenAI of openai 7.59.0: `https://bedrock-mantle.{region}.api.aws/openai/v1`, with the same key as the API of other models.
+    'bedrock-openai': {
+      baseUrlEnv: 'BEDROCK_BASE_URL',
+      basePath: '/openai/v1',
+      apiKeyEnv: 'AWS_BEARER_TOKEN_BEDROCK',
+      passthrough: PASSED,
+      settings: { service: 'bedrock' },
+    },
   },
   prepare(settings) {
     const auth = settings.service === 'azure' ? ('api-key' as const) : ('authorization' as const);
@@ -54,8 +62,8 @@ export const openai = defineProvider({
         ...(model.capabilities.includes('reasoning') ? reasoningModelLacks(upstream) : []),
       ],
       request: (call) => requestOf(call, dialect, settings),
-      // Azure lists the models that a customer could deploy, not the deployments.
-      modelList: settings.service === 'azure' ? undefined : chat.modelList,
+      // Clouds list the models that a customer could use, not those of the account.
+      modelList: settings.service === 'openai' ? chat.modelList : undefined,
       passes: () => ['openai_responses'],
       reply: (body, passthrough) => readReply(body, format, passthrough),
       stream: (passthrough) => new OpenAiReader(format, passthrough),

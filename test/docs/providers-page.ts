@@ -74,6 +74,9 @@ const NAMES: Readonly<Record<string, readonly [string, string]>> = {
   'azure-openai': ['gpt-4.1', 'gpt-6.1-sol'],
   anthropic: ['claude-haiku-4-5', 'claude-sonnet-5-5'],
   'azure-anthropic': ['claude-haiku-4-5', 'claude-sonnet-5-5'],
+  'bedrock-openai': ['openai.gpt-4.1', 'openai.gpt-6.1-sol'],
+  'bedrock-anthropic': ['global.anthropic.claude-haiku-4-5-v1', 'global.anthropic.claude-sonnet-5-5'],
+  'aws-anthropic': ['claude-haiku-4-5', 'claude-sonnet-5-5'],
   gemini: ['gemini-3.8-flash', 'gemini-3.8-flash'],
 };
 

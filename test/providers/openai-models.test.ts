@@ -97,9 +97,22 @@ describe('a model of OpenAI’s', () => {
   });
 });
 
-test('Azure gets the key in its own header', () => {
+test('a model of Bedrock has the rules of its family, whatever vendor and profile precede its name', () => {
+  const bedrock = adapterOf(openai.presets?.['bedrock-openai']?.settings ?? {});
+  for (const upstream of ['openai.gpt-6-luna', 'global.openai.gpt-6-luna']) {
+    const model = { capabilities: ['reasoning' as const], acceptsTemperature: false };
+    const { path, body } = wireRequest(bedrock, providerCall({ tools }, { model, upstream }));
+    expect([path, body.model]).toEqual(['/responses', upstream]);
+  }
+});
+
+test('Azure gets the key in its own header, and a token as a bearer', () => {
   expect(adapter.auth).toEqual({ header: 'authorization', prefix: 'Bearer ' });
-  expect(adapterOf(openai.presets?.['azure-openai']?.settings ?? {}).auth).toEqual({ header: 'api-key', prefix: '' });
+  expect(adapterOf(openai.presets?.['azure-openai']?.settings ?? {}).auth).toEqual({
+    header: 'api-key',
+    prefix: '',
+    token: { header: 'authorization', prefix: 'Bearer ' },
+  });
 });
 
 test('Signalbox does not use or send capabilities that a model lacks according to the catalog', () => {

@@ -1,16 +1,22 @@
 import { type KeyHeader, Type, type WireAdapter } from 'signalbox/plugin';
 
 /** A service that serves Claude through the Messages API. */
-type ServiceName = 'anthropic' | 'azure' | 'bedrock' | 'vertex';
+type ServiceName = 'anthropic' | 'aws' | 'azure' | 'bedrock' | 'vertex';
 
 export const AnthropicSettings = Type.Object(
   {
     service: Type.Union(
-      [Type.Literal('anthropic'), Type.Literal('azure'), Type.Literal('bedrock'), Type.Literal('vertex')],
+      [
+        Type.Literal('anthropic'),
+        Type.Literal('aws'),
+        Type.Literal('azure'),
+        Type.Literal('bedrock'),
+        Type.Literal('vertex'),
+      ],
       {
         default: 'anthropic',
         description:
-          'The service. `azure` sends tokens of a token source in `authorization`, and keys in `x-api-key`. `bedrock` and `vertex` send both in `authorization`. `vertex` has the model in the path.',
+          'The service. `azure` sends tokens of a token source in `authorization`, and keys in `x-api-key`. `aws` (Claude Platform on AWS), `bedrock` and `vertex` send both in `authorization`. `vertex` has the model in the path.',
       },
     ),
     workspace_id: Type.Optional(
@@ -37,9 +43,10 @@ export type AnthropicSettings = typeof AnthropicSettings.static;
 const X_API_KEY: KeyHeader = { header: 'x-api-key', prefix: '' };
 const BEARER: KeyHeader = { header: 'authorization', prefix: 'Bearer ' };
 
-// The headers of @anthropic-ai/sdk 1.14.0, foundry-sdk 1.1.1, bedrock-sdk 1.1.3 (AnthropicBedrockMantle) and vertex-sdk 1.1.3.
+// The headers of @anthropic-ai/sdk 1.14.0, foundry-sdk 1.1.1, aws-sdk 1.1.2, bedrock-sdk 1.1.3 (AnthropicBedrockMantle) and vertex-sdk 1.1.3.
 const AUTH: Readonly<Record<ServiceName, WireAdapter['auth']>> = {
   anthropic: X_API_KEY,
+  aws: BEARER,
   azure: { ...X_API_KEY, token: BEARER },
   bedrock: BEARER,
   vertex: BEARER,
@@ -88,7 +95,7 @@ export function serviceOf({
   const headers = { 'anthropic-version': VERSION, ...workspace };
   return {
     auth: AUTH[service],
-    isWhole: service === 'anthropic',
+    isWhole: service === 'anthropic' || service === 'aws',
     headers,
     headersWith: (passed) => ({ ...headers, ...passed, ...workspace }),
     model: (model) => ({ model }),

@@ -31,13 +31,19 @@ const FAMILIES: readonly Family[] = [
   { name: /^o\d/, efforts: ['low', 'medium', 'high'], toolsInChat: 'with_effort' },
 ];
 
-const familyOf = (upstream: string): Family | undefined => FAMILIES.find(({ name }) => name.test(upstream));
+/** Returns OpenAI's own name of a model. Bedrock adds the vendor and perhaps a profile: `global.openai.gpt-6-luna`. */
+const ownName = (upstream: string): string => upstream.replace(/^(?:[a-z-]+\.)?openai\./, '');
+
+function familyOf(upstream: string): Family | undefined {
+  const ofOpenAi = ownName(upstream);
+  return FAMILIES.find(({ name }) => name.test(ofOpenAi));
+}
 
 /** Capabilities that OpenAI's reasoning models lack. */
 export function reasoningModelLacks(upstream: string): readonly Capability[] {
   const lacks: Capability[] = ['stop', 'penalties', 'logit_bias', 'logprobs'];
   // Models of the o-series reject `parallel_tool_calls` with any value.
-  if (/^o\d/.test(upstream)) lacks.push('single_tool_calls');
+  if (/^o\d/.test(ownName(upstream))) lacks.push('single_tool_calls');
   return lacks;
 }
 

@@ -2,11 +2,16 @@ import type { Members, Turn } from 'signalbox/plugin';
 import { isObject, type Json, listOf, textOf } from '../json.ts';
 import type { OpenAiSettings } from './settings.ts';
 
-/** The `format` of encrypted reasoning in `reasoning_details`. A service can read only its own encrypted reasoning. */
-export type ReasoningFormat = 'openai-responses-v1' | 'azure-openai-responses-v1';
+const FORMATS = {
+  openai: 'openai-responses-v1',
+  azure: 'azure-openai-responses-v1',
+  bedrock: 'bedrock-openai-responses-v1',
+} as const;
 
-export const formatOf = ({ service }: OpenAiSettings): ReasoningFormat =>
-  service === 'azure' ? 'azure-openai-responses-v1' : 'openai-responses-v1';
+/** The `format` of encrypted reasoning in `reasoning_details`. A service can read only its own encrypted reasoning. */
+export type ReasoningFormat = (typeof FORMATS)[keyof typeof FORMATS];
+
+export const formatOf = ({ service }: OpenAiSettings): ReasoningFormat => FORMATS[service];
 
 /** Returns a reasoning item for callers: its summary, then its encrypted content. @param index the index of the item in the answer */
 export function detailsOf(item: Json, index: number, format: ReasoningFormat): readonly Members[] {

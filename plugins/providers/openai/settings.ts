@@ -2,10 +2,10 @@ import { Type } from 'signalbox/plugin';
 
 export const OpenAiSettings = Type.Object(
   {
-    service: Type.Union([Type.Literal('openai'), Type.Literal('azure')], {
+    service: Type.Union([Type.Literal('openai'), Type.Literal('azure'), Type.Literal('bedrock')], {
       default: 'openai',
       description:
-        'The service. Azure expects the key in another header. Neither service can read reasoning that the other encrypted.',
+        'The service. Azure expects the key in another header. No service can read reasoning that another one encrypted.',
     }),
     reasoning_summaries: Type.Union([Type.Literal('auto'), Type.Literal('left_out')], {
       default: 'auto',

@@ -21,6 +21,7 @@ const HOSTS: readonly (readonly [suffix: string, name: string])[] = [
   ['generativelanguage.googleapis.com', 'gcp.gemini'],
   ['aiplatform.googleapis.com', 'gcp.vertex_ai'],
   ['amazonaws.com', 'aws.bedrock'],
+  ['api.aws', 'aws.bedrock'],
   ['api.mistral.ai', 'mistral_ai'],
   ['api.groq.com', 'groq'],
   ['api.deepseek.com', 'deepseek'],

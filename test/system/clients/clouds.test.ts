@@ -1,0 +1,138 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
+import { AnthropicAws } from '@anthropic-ai/aws-sdk';
+import { AnthropicBedrockMantle } from '@anthropic-ai/bedrock-sdk';
+import { AnthropicFoundry } from '@anthropic-ai/foundry-sdk';
+import { AzureOpenAI, BedrockOpenAI } from 'openai';
+import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
+
+/** The clients of the clouds' vendors as judges: Signalbox must send what they send. */
+interface Recorded {
+  readonly path: string;
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string | null>>;
+}
+
+const HEADERS = [
+  'authorization',
+  'api-key',
+  'x-api-key',
+  'x-goog-api-key',
+  'anthropic-version',
+  'anthropic-workspace-id',
+];
+const recorded: Recorded[] = [];
+
+/** Records requests and refuses them: only the requests matter. */
+const cloud = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  async fetch(request) {
+    recorded.push({
+      path: new URL(request.url).pathname,
+      body: await request.json(),
+      headers: Object.fromEntries(HEADERS.map((name) => [name, request.headers.get(name)])),
+    });
+    return Response.json({ error: { type: 'invalid_request_error', message: 'recorded' } }, { status: 400 });
+  },
+});
+const host = `http://127.0.0.1:${cloud.port}`;
+const KEY = `key-${crypto.randomUUID()}`;
+
+const figures = `
+    price: { input: 1, output: 1 }
+    context_window: 100000
+    max_output: 4096
+    quality: { default: 0.5 }`;
+const model = (provider: string, upstream: string) =>
+  `  ${provider}:\n    endpoints: [{ provider: ${provider}, upstream: "${upstream}" }]${figures}\n`;
+
+let box: Signalbox;
+beforeAll(async () => {
+  const settings = { 'aws-anthropic': 'settings: { workspace_id: wrkspc_1 }' };
+  const upstreams = {
+    'azure-openai': 'gpt-4.1',
+    'azure-anthropic': 'claude-opus-4-8',
+    'bedrock-openai': 'openai.gpt-oss-120b-1:0',
+    'bedrock-anthropic': 'global.anthropic.claude-opus-4-8',
+    'aws-anthropic': 'claude-opus-4-8',
+  };
+  const names = Object.keys(upstreams);
+  box = await startSignalbox({
+    policy: `version: 1
+providers:
+${names.map((name) => `  ${name}: { preset: ${name}, ${Object.entries(settings).find(([key]) => key === name)?.[1] ?? ''} }\n`).join('')}
+models:
+${Object.entries(upstreams)
+  .map(([name, upstream]) => model(name, upstream))
+  .join('')}`,
+    env: {
+      AZURE_OPENAI_BASE_URL: host,
+      AZURE_OPENAI_API_KEY: KEY,
+      AZURE_ANTHROPIC_BASE_URL: host,
+      AZURE_ANTHROPIC_API_KEY: KEY,
+      BEDROCK_BASE_URL: host,
+      AWS_BEARER_TOKEN_BEDROCK: KEY,
+      ANTHROPIC_AWS_BASE_URL: host,
+      ANTHROPIC_AWS_API_KEY: KEY,
+    },
+  });
+});
+afterEach(() => {
+  recorded.length = 0;
+});
+afterAll(async () => {
+  await box.stop();
+  await cloud.stop(true);
+});
+
+const messages = [{ role: 'user' as const, content: 'Hello' }];
+const message = { max_tokens: 100, messages };
+const chat = { max_completion_tokens: 100, messages };
+const response = { input: 'Hello', max_output_tokens: 100, store: false };
+
+const azure = () => new AzureOpenAI({ baseURL: `${host}/openai/v1`, apiKey: KEY, apiVersion: 'v1', maxRetries: 0 });
+const bedrock = () => new BedrockOpenAI({ baseURL: `${host}/openai/v1`, apiKey: KEY, maxRetries: 0 });
+const mantle = () => new AnthropicBedrockMantle({ baseURL: `${host}/anthropic`, apiKey: KEY, maxRetries: 0 });
+const foundry = () => new AnthropicFoundry({ baseURL: `${host}/anthropic`, apiKey: KEY, maxRetries: 0 });
+const aws = () => new AnthropicAws({ baseURL: host, apiKey: KEY, workspaceId: 'wrkspc_1', maxRetries: 0 });
+
+test.each<[string, string, object, () => Promise<unknown>]>([
+  ['azure-openai', '/v1/responses', response, async () => azure().responses.create({ model: 'gpt-4.1', ...response })],
+  [
+    'azure-anthropic',
+    '/v1/messages',
+    message,
+    async () => foundry().messages.create({ model: 'claude-opus-4-8', ...message }),
+  ],
+  [
+    'bedrock-openai',
+    '/v1/chat/completions',
+    chat,
+    async () => bedrock().chat.completions.create({ model: 'openai.gpt-oss-120b-1:0', ...chat }),
+  ],
+  [
+    'bedrock-openai',
+    '/v1/responses',
+    response,
+    async () => bedrock().responses.create({ model: 'openai.gpt-oss-120b-1:0', ...response }),
+  ],
+  [
+    'bedrock-anthropic',
+    '/v1/messages',
+    message,
+    async () => mantle().messages.create({ model: 'global.anthropic.claude-opus-4-8', ...message }),
+  ],
+  [
+    'aws-anthropic',
+    '/v1/messages',
+    message,
+    async () => aws().messages.create({ model: 'claude-opus-4-8', ...message }),
+  ],
+])('a request to %s at %s is the request of its vendor’s client', async (name, path, body, call) => {
+  await expect(call()).rejects.toThrow('recorded');
+  const version = recorded[0]?.headers['anthropic-version'];
+  await box.post(path, { model: name, ...body }, { headers: version ? { 'anthropic-version': version } : {} });
+  const [theirs, ours] = recorded;
+  expect(recorded).toHaveLength(2);
+  expect(ours).toEqual(theirs);
+});
