@@ -50,6 +50,13 @@ export const anthropic = defineProvider({
       passthrough: PASSED,
       settings: { service: 'bedrock' },
     },
+    // @anthropic-ai/vertex-sdk 1.1.3: `https://aiplatform.googleapis.com/v1/projects/{project}/locations/{location}`.
+    'vertex-anthropic': {
+      baseUrlEnv: 'VERTEX_BASE_URL',
+      apiKeyEnv: 'VERTEX_TOKEN',
+      passthrough: PASSED,
+      settings: { service: 'vertex' },
+    },
     // @anthropic-ai/aws-sdk 1.1.2: `https://aws-external-anthropic.{region}.api.aws`, with the header `anthropic-workspace-id`.
     'aws-anthropic': {
       baseUrlEnv: 'ANTHROPIC_AWS_BASE_URL',

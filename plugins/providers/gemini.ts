@@ -6,13 +6,13 @@ import {
   type ListedModel,
   type ModelListAdapter,
   type ProviderCall,
-  Type,
 } from 'signalbox/plugin';
 import { GeminiReader, readReply } from './gemini/answer.ts';
 import { embeddings } from './gemini/embeddings.ts';
 import { readFailure } from './gemini/failure.ts';
 import { hasFixedSampling, isFrom } from './gemini/generation.ts';
 import { buildRequest, modelPath, resourceName } from './gemini/request.ts';
+import { AUTH, GeminiSettings, PUBLISHER } from './gemini/service.ts';
 import { type Json, listOf, numberOf, objectOf, objectsIn, parseJson, textOf, tokensOf } from './json.ts';
 
 /** Google's Gemini API: `generateContent` and its stream, `batchEmbedContents`, `countTokens`. */
@@ -20,7 +20,7 @@ export const gemini = defineProvider({
   contract: 2,
   name: 'gemini',
   status: 'stable',
-  settings: Type.Object({}, { additionalProperties: false, description: "Google's Gemini API." }),
+  settings: GeminiSettings,
   presets: {
     gemini: {
       baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
@@ -29,22 +29,33 @@ export const gemini = defineProvider({
       // The cache is implicit, starts at 4,096 tokens with current models, and lasts for an undocumented time of at least minutes.
       cache: { ttlS: 300, tokensMin: 4_096 },
     },
+    // @google/genai 2.32.0 with `vertexai`: `https://aiplatform.googleapis.com/v1/projects/{project}/locations/{location}`.
+    'vertex-gemini': {
+      baseUrlEnv: 'VERTEX_BASE_URL',
+      apiKeyEnv: 'VERTEX_TOKEN',
+      passthrough: ['safetySettings'],
+      cache: { ttlS: 300, tokensMin: 4_096 },
+      settings: { service: 'vertex' },
+    },
   },
-  prepare: () => ({
+  prepare: ({ service }) => ({
     kind: 'wire',
     dialect: 'gemini',
     frames: 'sse',
-    auth: { header: 'x-goog-api-key', prefix: '' },
-    request: buildRequest,
+    auth: AUTH[service],
+    request: (call) => withPublisher(buildRequest(call), PUBLISHER[service]),
     reply: readReply,
     stream: () => new GeminiReader(),
     failure: readFailure,
-    embeddings,
-    modelList,
-    tokenCount: { request: countRequest, reply: readCount, margin: MARGIN },
+    ...(service === 'gemini' && { embeddings, modelList }),
+    tokenCount: {
+      request: (call) => (service === 'gemini' ? countRequest(call) : vertexCountRequest(call)),
+      reply: readCount,
+      margin: MARGIN,
+    },
     lacks: (_model, upstream) => lacks(upstream),
     // ai.google.dev/gemini-api/docs/priority-inference; the tier is `standard` if the field is left out.
-    serviceTiers: { takes: (tier) => TIERS.has(tier) },
+    serviceTiers: service === 'gemini' ? { takes: (tier) => TIERS.has(tier) } : undefined,
     // ai.google.dev/api/generate-content#GenerationConfig
     takesStops: (stops) => stops.length <= 5,
   }),
@@ -76,6 +87,19 @@ function countRequest(call: ProviderCall): BuiltRequest {
   const model = resourceName(call.upstream);
   const body = { generateContentRequest: { model, ...objectOf(parseJson(made.body)) } };
   return { ...made, path: `/${modelPath(call.upstream)}:countTokens`, body: JSON.stringify(body) };
+}
+
+/** Adds the publisher to the path of a request. */
+const withPublisher = (made: BuiltRequest, publisher: string): BuiltRequest =>
+  'kind' in made ? made : { ...made, path: publisher + made.path };
+
+/** Builds a request for a count at Vertex AI, which counts the members of a request themselves. */
+function vertexCountRequest(call: ProviderCall): BuiltRequest {
+  const made = buildRequest(call);
+  if ('kind' in made) return made;
+  const { contents, systemInstruction, tools } = objectOf(parseJson(made.body));
+  const path = `${PUBLISHER.vertex}/${modelPath(call.upstream)}:countTokens`;
+  return { ...made, path, body: JSON.stringify({ contents, systemInstruction, tools }) };
 }
 
 const readCount = (body: string): number | null => numberOf(objectOf(parseJson(body)).totalTokens) ?? null;

@@ -76,6 +76,8 @@ const NAMES: Readonly<Record<string, readonly [string, string]>> = {
   'azure-anthropic': ['claude-haiku-4-5', 'claude-sonnet-5-5'],
   'bedrock-openai': ['openai.gpt-4.1', 'openai.gpt-6.1-sol'],
   'bedrock-anthropic': ['global.anthropic.claude-haiku-4-5-v1', 'global.anthropic.claude-sonnet-5-5'],
+  'vertex-gemini': ['gemini-3.8-flash', 'gemini-3.8-flash'],
+  'vertex-anthropic': ['claude-haiku-4-5@20251001', 'claude-sonnet-5-5'],
   'aws-anthropic': ['claude-haiku-4-5', 'claude-sonnet-5-5'],
   gemini: ['gemini-3.8-flash', 'gemini-3.8-flash'],
 };

@@ -16,7 +16,14 @@ import { shippedPolicy, snapshotOf } from './support.ts';
 const files = shippedPolicy();
 const ids = (env: Readonly<Record<string, string>>) => shippedSnapshot(env).models.map((model) => model.id);
 
-const CLOUDS = ['azure-anthropic', 'bedrock-openai', 'bedrock-anthropic', 'aws-anthropic'];
+const CLOUDS = [
+  'azure-anthropic',
+  'bedrock-openai',
+  'bedrock-anthropic',
+  'aws-anthropic',
+  'vertex-gemini',
+  'vertex-anthropic',
+];
 
 /** Presets without a model in the shipped catalog → the reason. */
 const WITHOUT_MODELS: ReadonlyMap<string, string> = new Map([

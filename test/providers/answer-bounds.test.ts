@@ -25,7 +25,10 @@ test('an answer has at most 512 calls, under any index', () => {
   const content_block = { type: 'tool_use', id: 'a', name: 'f', input: {} };
   const calls = {
     claude: [claude(), { type: 'content_block_start', index: 0, content_block }],
-    gemini: [readerOf(gemini.prepare({})), { candidates: [{ content: { parts: [{ functionCall: { name: 'f' } }] } }] }],
+    gemini: [
+      readerOf(gemini.prepare({ service: 'gemini' })),
+      { candidates: [{ content: { parts: [{ functionCall: { name: 'f' } }] } }] },
+    ],
   } as const;
   for (const [read, event] of Object.values(calls)) {
     for (let at = 0; at < 512; at++) expect(read(event)).toMatchObject([{ type: 'tool-call', index: at }]);
@@ -86,7 +89,7 @@ test('if a provider repeats the end of an item, the answer repeats nothing', () 
 
 const ADAPTERS = [
   ['anthropic', anthropic.prepare({ service: 'anthropic', prompt_cache: 'auto', threads: false }), 'claude-opus-5-5'],
-  ['gemini', gemini.prepare({}), 'gemini-3.8-flash'],
+  ['gemini', gemini.prepare({ service: 'gemini' }), 'gemini-3.8-flash'],
 ] as const;
 
 test.each(ADAPTERS)(

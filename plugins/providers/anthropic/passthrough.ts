@@ -25,7 +25,7 @@ export function passRequest(call: ProviderCall, service: ClaudeService): HttpCal
   const { request, upstream, outputCap, stream, isSelected } = call;
   const body: Body = { ...request.original.body };
   for (const field of OWN_FIELDS) delete body[field];
-  const named = service.model(upstream);
+  const named = service.model(upstream, request.headers.passed['anthropic-version'] ?? '');
   if (named.model === undefined) delete body.model;
   Object.assign(body, named);
   const cap = request.conversation.isWarmUp ? 0 : outputCap;

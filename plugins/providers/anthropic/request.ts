@@ -43,7 +43,7 @@ export function buildRequest(call: ProviderCall, service: ClaudeService, mayMark
   const body = {
     ...extras,
     ...whole,
-    ...service.model(call.upstream),
+    ...service.model(call.upstream, ''),
     max_tokens: call.outputCap,
     ...promptFields({ tools, system: systemOf(conversation, request), turns }, request, mayMark && !marks.setByCaller),
     ...(hasTools && choice && { tool_choice: choice }),

@@ -56,6 +56,8 @@ const AUTH: Readonly<Record<ServiceName, WireAdapter['auth']>> = {
 const VERSION = '2023-06-01';
 /** The version that Vertex AI expects in the body. */
 const VERTEX_VERSION = 'vertex-2023-10-16';
+/** The first version that the client for Vertex AI sends under its own name (@anthropic-ai/vertex-sdk 1.0.0). */
+const FIRST_SHARED_VERSION = '2026-10-21';
 
 /** How the service of a provider differs from Anthropic's own service. */
 export interface ClaudeService {
@@ -66,8 +68,8 @@ export interface ClaudeService {
   readonly headers: Readonly<Record<string, string>>;
   /** Adds the headers of a caller whose request is passed on. */
   headersWith(passed: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
-  /** Returns the members of a body that name the model, or instead of it the version. */
-  model(upstream: string): Readonly<Record<string, string>>;
+  /** Returns the members of a body that name the model, or instead of it the version. @param version the caller's version; empty for none */
+  model(upstream: string, version: string): Readonly<Record<string, string>>;
   path(upstream: string, stream: boolean): string;
   readonly countPath: string;
 }
@@ -86,7 +88,9 @@ export function serviceOf({
       headers: workspace,
       // The version is in the body.
       headersWith: ({ 'anthropic-version': _version, ...passed }) => ({ ...passed, ...workspace }),
-      model: () => ({ anthropic_version: VERTEX_VERSION }),
+      model: (_upstream, version) => ({
+        anthropic_version: version >= FIRST_SHARED_VERSION ? version : VERTEX_VERSION,
+      }),
       path: (upstream, stream) =>
         `${models}/${encodeURIComponent(upstream).replace('%40', '@')}:${stream ? 'streamRawPredict' : 'rawPredict'}`,
       countPath: `${models}/count-tokens:rawPredict`,

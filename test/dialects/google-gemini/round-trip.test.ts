@@ -20,7 +20,7 @@ import {
 } from '../../laws/round-trip/round-trip.ts';
 import { wireAdapter, wireRequest } from '../../support/wire-request.ts';
 
-const adapter = wireAdapter(gemini.prepare({}));
+const adapter = wireAdapter(gemini.prepare({ service: 'gemini' }));
 /** This model has IDs of calls, and accepts sampling controls. */
 const UPSTREAM = 'gemini-3-flash';
 /** Google's signature for a call without one. */

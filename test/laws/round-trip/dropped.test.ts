@@ -17,7 +17,7 @@ import { callFor, ofAnotherDialect, type RoundTrip } from './round-trip.ts';
 /** The law: nothing is lost silently. If a translation leaves out anything of a message, a part or a tool, `dropped` names it. */
 const ADAPTERS: Readonly<Record<string, WireAdapter>> = {
   anthropic: wireAdapter(anthropic.prepare({ service: 'anthropic', prompt_cache: 'by_caller', threads: false })),
-  gemini: wireAdapter(gemini.prepare({})),
+  gemini: wireAdapter(gemini.prepare({ service: 'gemini' })),
   'openai-compatible': openaiAdapter(),
   openai: wireAdapter(openai.prepare({ service: 'openai', reasoning_summaries: 'auto' })),
 };

@@ -2,7 +2,10 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { AnthropicAws } from '@anthropic-ai/aws-sdk';
 import { AnthropicBedrockMantle } from '@anthropic-ai/bedrock-sdk';
 import { AnthropicFoundry } from '@anthropic-ai/foundry-sdk';
+import { AnthropicVertex } from '@anthropic-ai/vertex-sdk';
+import { GoogleGenAI } from '@google/genai';
 import { AzureOpenAI, BedrockOpenAI } from 'openai';
+import { isObject } from '../../../src/core/json/object.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 
 /** The clients of the clouds' vendors as judges: Signalbox must send what they send. */
@@ -21,6 +24,9 @@ const HEADERS = [
   'anthropic-workspace-id',
 ];
 const recorded: Recorded[] = [];
+
+const versionIn = (body: unknown): string | undefined =>
+  isObject(body) && typeof body.anthropic_version === 'string' ? body.anthropic_version : undefined;
 
 /** Records requests and refuses them: only the requests matter. */
 const cloud = Bun.serve({
@@ -55,6 +61,8 @@ beforeAll(async () => {
     'bedrock-openai': 'openai.gpt-oss-120b-1:0',
     'bedrock-anthropic': 'global.anthropic.claude-opus-4-8',
     'aws-anthropic': 'claude-opus-4-8',
+    'vertex-gemini': 'gemini-2.5-flash',
+    'vertex-anthropic': 'claude-opus-4-5@20251101',
   };
   const names = Object.keys(upstreams);
   box = await startSignalbox({
@@ -74,6 +82,8 @@ ${Object.entries(upstreams)
       AWS_BEARER_TOKEN_BEDROCK: KEY,
       ANTHROPIC_AWS_BASE_URL: host,
       ANTHROPIC_AWS_API_KEY: KEY,
+      VERTEX_BASE_URL: `${host}/v1/projects/p/locations/global`,
+      VERTEX_TOKEN: KEY,
     },
   });
 });
@@ -95,6 +105,27 @@ const bedrock = () => new BedrockOpenAI({ baseURL: `${host}/openai/v1`, apiKey: 
 const mantle = () => new AnthropicBedrockMantle({ baseURL: `${host}/anthropic`, apiKey: KEY, maxRetries: 0 });
 const foundry = () => new AnthropicFoundry({ baseURL: `${host}/anthropic`, apiKey: KEY, maxRetries: 0 });
 const aws = () => new AnthropicAws({ baseURL: host, apiKey: KEY, workspaceId: 'wrkspc_1', maxRetries: 0 });
+
+/** Google's library of credentials, with a token that is there already. */
+const authClient = { getRequestHeaders: async () => new Headers({ authorization: `Bearer ${KEY}` }), projectId: 'p' };
+const vertex = () =>
+  new AnthropicVertex({
+    baseURL: `${host}/v1`,
+    region: 'global',
+    projectId: 'p',
+    authClient: authClient as never,
+    maxRetries: 0,
+  });
+const gemini = () =>
+  new GoogleGenAI({
+    vertexai: true,
+    project: 'p',
+    location: 'global',
+    apiVersion: 'v1',
+    googleAuthOptions: { authClient: authClient as never },
+    httpOptions: { baseUrl: host },
+  });
+const contents = [{ role: 'user', parts: [{ text: 'Hello' }] }];
 
 test.each<[string, string, object, () => Promise<unknown>]>([
   ['azure-openai', '/v1/responses', response, async () => azure().responses.create({ model: 'gpt-4.1', ...response })],
@@ -128,9 +159,22 @@ test.each<[string, string, object, () => Promise<unknown>]>([
     message,
     async () => aws().messages.create({ model: 'claude-opus-4-8', ...message }),
   ],
+  [
+    'vertex-gemini',
+    '/v1beta/models/vertex-gemini:generateContent',
+    { contents, generationConfig: { maxOutputTokens: 100 } },
+    async () =>
+      gemini().models.generateContent({ model: 'gemini-2.5-flash', contents, config: { maxOutputTokens: 100 } }),
+  ],
+  ...[false, true].map((stream): [string, string, object, () => Promise<unknown>] => [
+    'vertex-anthropic',
+    '/v1/messages',
+    { ...message, ...(stream && { stream }) },
+    async () => vertex().messages.create({ model: 'claude-opus-4-5@20251101', ...message, ...(stream && { stream }) }),
+  ]),
 ])('a request to %s at %s is the request of its vendor’s client', async (name, path, body, call) => {
   await expect(call()).rejects.toThrow('recorded');
-  const version = recorded[0]?.headers['anthropic-version'];
+  const version = recorded[0]?.headers['anthropic-version'] ?? versionIn(recorded[0]?.body);
   await box.post(path, { model: name, ...body }, { headers: version ? { 'anthropic-version': version } : {} });
   const [theirs, ours] = recorded;
   expect(recorded).toHaveLength(2);
