@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { AnthropicAws } from '@anthropic-ai/aws-sdk';
 import { AnthropicBedrockMantle } from '@anthropic-ai/bedrock-sdk';
 import { AnthropicFoundry } from '@anthropic-ai/foundry-sdk';
@@ -6,7 +8,7 @@ import { AnthropicVertex } from '@anthropic-ai/vertex-sdk';
 import { GoogleGenAI } from '@google/genai';
 import { AzureOpenAI, BedrockOpenAI } from 'openai';
 import { isObject } from '../../../src/core/json/object.ts';
-import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
+import { type Signalbox, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 
 /** The clients of the clouds' vendors as judges: Signalbox must send what they send. */
 interface Recorded {
@@ -42,6 +44,9 @@ const cloud = Bun.serve({
   },
 });
 const host = `http://127.0.0.1:${cloud.port}`;
+const folder = temporaryFolder();
+const credentials = join(folder, 'credentials.yaml');
+const TOKEN = `token-${crypto.randomUUID()}`;
 const KEY = `key-${crypto.randomUUID()}`;
 
 const figures = `
@@ -54,25 +59,33 @@ const model = (provider: string, upstream: string) =>
 
 let box: Signalbox;
 beforeAll(async () => {
+  writeFileSync(
+    credentials,
+    `credentials:\n  AZURE_TOKEN: { source: command, run: [echo, ${TOKEN}], hosts: ["127.0.0.1"] }\n`,
+  );
   const settings = { 'aws-anthropic': 'settings: { workspace_id: wrkspc_1 }' };
   const upstreams = {
     'azure-openai': 'gpt-4.1',
     'azure-anthropic': 'claude-opus-4-8',
+    'entra-openai': 'gpt-4.1',
+    'entra-anthropic': 'claude-opus-4-8',
     'bedrock-openai': 'openai.gpt-oss-120b-1:0',
     'bedrock-anthropic': 'global.anthropic.claude-opus-4-8',
     'aws-anthropic': 'claude-opus-4-8',
     'vertex-gemini': 'gemini-2.5-flash',
     'vertex-anthropic': 'claude-opus-4-5@20251101',
   };
-  const names = Object.keys(upstreams);
+  const names = Object.keys(upstreams).filter((name) => !name.startsWith('entra-'));
   box = await startSignalbox({
     policy: `version: 1
 providers:
-${names.map((name) => `  ${name}: { preset: ${name}, ${Object.entries(settings).find(([key]) => key === name)?.[1] ?? ''} }\n`).join('')}
+${names.map((name) => `  ${name}: { preset: ${name}, ${Object.entries(settings).find(([key]) => key === name)?.[1] ?? ''} }\n`).join('')}  entra-openai: { preset: azure-openai, api_key_env: AZURE_TOKEN }
+  entra-anthropic: { preset: azure-anthropic, api_key_env: AZURE_TOKEN }
 models:
 ${Object.entries(upstreams)
   .map(([name, upstream]) => model(name, upstream))
   .join('')}`,
+    args: ['--credentials', credentials],
     env: {
       AZURE_OPENAI_BASE_URL: host,
       AZURE_OPENAI_API_KEY: KEY,
@@ -92,6 +105,7 @@ afterEach(() => {
 });
 afterAll(async () => {
   await box.stop();
+  rmSync(folder, { recursive: true });
   await cloud.stop(true);
 });
 
@@ -100,6 +114,7 @@ const message = { max_tokens: 100, messages };
 const chat = { max_completion_tokens: 100, messages };
 const response = { input: 'Hello', max_output_tokens: 100, store: false };
 
+const entra = async () => TOKEN;
 const azure = () => new AzureOpenAI({ baseURL: `${host}/openai/v1`, apiKey: KEY, apiVersion: 'v1', maxRetries: 0 });
 const bedrock = () => new BedrockOpenAI({ baseURL: `${host}/openai/v1`, apiKey: KEY, maxRetries: 0 });
 const mantle = () => new AnthropicBedrockMantle({ baseURL: `${host}/anthropic`, apiKey: KEY, maxRetries: 0 });
@@ -127,8 +142,25 @@ const gemini = () =>
   });
 const contents = [{ role: 'user', parts: [{ text: 'Hello' }] }];
 
+const azureWithToken = () =>
+  new AzureOpenAI({ baseURL: `${host}/openai/v1`, azureADTokenProvider: entra, apiVersion: 'v1', maxRetries: 0 });
+const foundryWithToken = () =>
+  new AnthropicFoundry({ baseURL: `${host}/anthropic`, azureADTokenProvider: entra, maxRetries: 0 });
+
 test.each<[string, string, object, () => Promise<unknown>]>([
   ['azure-openai', '/v1/responses', response, async () => azure().responses.create({ model: 'gpt-4.1', ...response })],
+  [
+    'entra-openai',
+    '/v1/responses',
+    response,
+    async () => azureWithToken().responses.create({ model: 'gpt-4.1', ...response }),
+  ],
+  [
+    'entra-anthropic',
+    '/v1/messages',
+    message,
+    async () => foundryWithToken().messages.create({ model: 'claude-opus-4-8', ...message }),
+  ],
   [
     'azure-anthropic',
     '/v1/messages',
