@@ -43,28 +43,28 @@ const KNOWN: readonly Subject[] = [
   {
     name: 'Claude of old',
     dialect: 'anthropic',
-    ...adapterOf('anthropic', { prompt_cache: 'by_caller' }),
+    ...adapterOf('anthropic', { service: 'anthropic', prompt_cache: 'by_caller' }),
     upstreams: ['claude-opus-4-1', 'claude-haiku-4-5', 'claude-sonnet-4-5', 'claude-opus-4-6'],
     extras: [{ top_k: 5 }, { cache_control: MARK }],
   },
   {
     name: 'Claude of today',
     dialect: 'anthropic',
-    ...adapterOf('anthropic', { prompt_cache: 'auto' }),
+    ...adapterOf('anthropic', { service: 'anthropic', prompt_cache: 'auto' }),
     upstreams: ['claude-sonnet-5', 'claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-fable-5-1'],
     extras: [{ top_k: 5 }, { cache_control: MARK }],
   },
   {
     name: 'Gemini 2.5',
     dialect: 'gemini',
-    ...adapterOf('gemini', {}),
+    ...adapterOf('gemini', { service: 'gemini' }),
     upstreams: ['gemini-2.5-flash', 'gemini-2.5-pro'],
     extras: [{ safetySettings: [] }],
   },
   {
     name: 'Gemini of today',
     dialect: 'gemini',
-    ...adapterOf('gemini', {}),
+    ...adapterOf('gemini', { service: 'gemini' }),
     upstreams: [
       'gemini-3.1-pro-preview',
       'gemini-3.5-flash-lite',
