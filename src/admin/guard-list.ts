@@ -1,5 +1,5 @@
 import * as f from '../core/define/fields.ts';
-import { GUARD_SIDES } from '../core/policy/guards.ts';
+import { GUARD_SIDES } from '../core/policy/guard-texts.ts';
 import { COUNTED_PERIOD } from './counted-period.ts';
 
 /** The members of a guard's failure. */

@@ -1,6 +1,6 @@
 import type { Static, TObject } from '@sinclair/typebox';
 import type { Members } from '../core/json/original.ts';
-import type { GuardSide, GuardWindowKind } from '../core/policy/guards.ts';
+import type { GuardSide, GuardWindowKind } from '../core/policy/guard-texts.ts';
 import type { TurnRole } from '../core/request/conversation.ts';
 import type { PluginStatus } from './status.ts';
 

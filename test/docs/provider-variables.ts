@@ -11,6 +11,9 @@ const variables = SERVICES.toSorted((a, b) => names.indexOf(a.name) - names.inde
   }),
 );
 
+/** Leaves out repeated lines, because several services can have the same variables. */
+const different = (lines: readonly string[]): readonly string[] => [...new Set(lines)];
+
 /** A file whose part between two marks is made from these variables. */
 const pageOf = (path: string, part: RegExp, lines: readonly string[]) => () =>
   readFileSync(join(import.meta.dir, '../..', path), 'utf8').replace(
@@ -23,13 +26,15 @@ export const VARIABLE_PAGES = {
   'compose.yaml': pageOf(
     'compose.yaml',
     /(# made: variables of providers\n)[\s\S]*?(\n *# end\n)/,
-    variables.flatMap(({ all }) => all).map((name) => `      ${name}:`),
+    different(variables.flatMap(({ all }) => all).map((name) => `      ${name}:`)),
   ),
   'docs/start.md': pageOf(
     'docs/start.md',
     /(<!-- made: variables -->\n\n)[\s\S]*?(\n\n<!-- end -->)/,
-    variables
-      .filter(({ needsKey }) => needsKey)
-      .map(({ all }) => `- ${all.map((name) => `\`${name}\``).join(' and ')}`),
+    different(
+      variables
+        .filter(({ needsKey }) => needsKey)
+        .map(({ all }) => `- ${all.map((name) => `\`${name}\``).join(' and ')}`),
+    ),
   ),
 } as const;

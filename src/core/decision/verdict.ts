@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import * as f from '../define/fields.ts';
 import { toCredits } from '../money/credits.ts';
-import { GUARD_SIDES, UNREADABLE } from '../policy/guards.ts';
+import { GUARD_SIDES } from '../policy/guard-texts.ts';
+import { UNREADABLE } from '../policy/guards.ts';
 import { decisionId, modelId } from './shared-fields.ts';
 
 /** What guards found in a request or an answer, and what their calls of models cost. Each member is stated once, as in `attempt.ts`. */

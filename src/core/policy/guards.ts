@@ -1,17 +1,7 @@
 import type { SourcePlace } from '../source-place.ts';
 import type { CallerFacts } from '../tables/facts/caller.ts';
 import type { GuardFacts } from '../tables/facts/guarded.ts';
-
-/** `input`: what the caller sends to a model. `output`: what the model answers. */
-export const GUARD_SIDES = ['input', 'output'] as const;
-export type GuardSide = (typeof GUARD_SIDES)[number];
-
-/**
- * Which texts a guard needs together. `message`: the texts of one message; tools, settings and the names of members are windows of their
- * own. `call`: a tool call with its result. `all`: every text of the request, or of a choice of the answer. `form`: the texts of a choice that
- * can have a wanted form, as the model wrote them: its text, and the arguments of each call as one text.
- */
-export type GuardWindowKind = 'message' | 'call' | 'all' | 'form';
+import type { GuardSide, GuardWindowKind } from './guard-texts.ts';
 
 /** The facts with which a policy decides whether a guard inspects a request. A missing header, label or metadata key reads as ''. */
 export interface GuardScope extends CallerFacts {

@@ -1,8 +1,10 @@
-import type { GuardCounts } from '../request/facts.ts';
 import type { SourcePlace } from '../source-place.ts';
 import type { CallerFacts } from '../tables/facts/caller.ts';
 import type { RequestFacts } from '../tables/facts/request.ts';
 import type { TimeFacts } from '../tables/facts/time.ts';
+
+/** The number of matches on the input, by guard. Constraints read it as `guards`. */
+export type GuardCounts = Readonly<Record<string, number>>;
 
 /** The variables of a rule's `when`. A missing label or metadata key reads as the empty string. */
 export interface RuleScope extends CallerFacts {

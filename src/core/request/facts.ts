@@ -511,8 +511,6 @@ export interface RecordedFacts extends Facts {
 export const StoredFacts = f.viewRow<Facts>()({ ...FACTS, ...INTERNAL });
 
 export type Difficulty = Facts['difficulty'];
-/** The number of matches on the input, by guard. Constraints read it as `guards`. */
-export type GuardCounts = Readonly<NonNullable<Facts['guards']>>;
 export type TaskShare = Facts['mix'][number];
 /** A service's own count of a prompt's input tokens. */
 export type ServiceCount = Readonly<NonNullable<Facts['serviceCounts']>[string]>;

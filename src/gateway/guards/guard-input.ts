@@ -3,7 +3,7 @@ import { MATCHES_MAX } from '../../contract/guard-matches.ts';
 import { lengthOf, TooLongForGuard } from '../../contract/guard-steps.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { Edit, OriginalPath } from '../../core/json/original.ts';
-import type { GuardWindowKind } from '../../core/policy/guards.ts';
+import type { GuardWindowKind } from '../../core/policy/guard-texts.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { type Timers, within } from '../../core/time/timers.ts';
 import { TURN_MS, type WorkTurns } from '../../host/turns.ts';

@@ -1,6 +1,6 @@
 import type { GuardModel } from '../../contract/guard.ts';
 import type { SignalboxError } from '../../core/errors.ts';
-import type { GuardSide } from '../../core/policy/guards.ts';
+import type { GuardSide } from '../../core/policy/guard-texts.ts';
 import type { FundingTerms } from '../money/funding.ts';
 import type { RunningGuard } from './guard-runtime.ts';
 

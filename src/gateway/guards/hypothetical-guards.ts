@@ -1,7 +1,7 @@
 import { type Awaitable, orElse, whenReady } from '../../core/awaitable.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { Caller } from '../../core/people/caller.ts';
-import type { GuardSide } from '../../core/policy/guards.ts';
+import type { GuardSide } from '../../core/policy/guard-texts.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Timers } from '../../core/time/timers.ts';
 import type { WorkTurns } from '../../host/turns.ts';

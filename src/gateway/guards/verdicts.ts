@@ -1,7 +1,7 @@
 import type { GuardMatch, GuardSide } from '../../contract/guard.ts';
 import type { GuardVerdict, VerdictAction } from '../../core/decision/verdict.ts';
 import type { GuardRule, Unreadable } from '../../core/policy/guards.ts';
-import type { GuardCounts } from '../../core/request/facts.ts';
+import type { GuardCounts } from '../../core/policy/rules.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { scrub } from '../../host/telemetry/secrets.ts';
 

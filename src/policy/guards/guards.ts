@@ -2,8 +2,8 @@ import { Type } from '@sinclair/typebox';
 import type { GuardPlugin, GuardSide, PreparedGuard } from '../../contract/guard.ts';
 import { closed, flag, optional, text, whole, word } from '../../core/define/fields.ts';
 import { expression, itemName, meaning, VARIABLE_NAME, writtenAs } from '../../core/define/policy-words.ts';
+import { GUARD_SIDES } from '../../core/policy/guard-texts.ts';
 import {
-  GUARD_SIDES,
   type GuardRule,
   type GuardServiceRule,
   UNMASK_PLACES,

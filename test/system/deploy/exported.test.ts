@@ -136,7 +136,7 @@ describe('The table for the checks of alerts and dashboard', () => {
     expect(samplesOf(page).flatMap(faultsOf)).toEqual([]);
   });
 
-  test('was seen with values, except for metrics that need a chain, a webhook, a counting service, a guard, a cache, a fallback, or an hour', () => {
+  test('was seen with values, except for metrics that need a chain, a webhook, a counting service, a guard, a cache, a fallback, a token source, or an hour', () => {
     const seen = new Set(samplesOf(page).map(({ name }) => name.replace(/_(?:bucket|sum|count)$/, '')));
     expect([...EXPORTED.keys()].filter((name) => !seen.has(name)).sort()).toEqual([
       'signalbox_alerts_total',
@@ -154,6 +154,8 @@ describe('The table for the checks of alerts and dashboard', () => {
       'signalbox_payments_total',
       'signalbox_payments_unsettled',
       'signalbox_prompt_counts_total',
+      'signalbox_token_source_expiry_timestamp_seconds',
+      'signalbox_token_source_failing',
     ]);
   });
 

@@ -2,7 +2,7 @@ import type { Decision } from '../../../core/decision/decision.ts';
 import type { VerdictAction } from '../../../core/decision/verdict.ts';
 import { SignalboxError } from '../../../core/errors.ts';
 import type { PolicyCase } from '../../../core/policy/case.ts';
-import type { GuardSide } from '../../../core/policy/guards.ts';
+import type { GuardSide } from '../../../core/policy/guard-texts.ts';
 import type { EscalationSignal } from '../../../core/request/escalation.ts';
 import { decimalText } from '../../../core/text/text.ts';
 import type { CaseFailure } from '../../../policy/cases/failures.ts';
