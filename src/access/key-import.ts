@@ -21,7 +21,7 @@ export interface ImportedKey {
   readonly isSuspended: boolean;
 }
 
-/** What an import does with a key. */
+/** The action of an import on a key. */
 export type KeyImport =
   | { readonly action: 'create' | 'same'; readonly info: KeyInfo }
   | { readonly action: 'change'; readonly info: KeyInfo; readonly difference: Difference }

@@ -17,14 +17,15 @@ export const convertAmount = operationsOn<OperationHost>()({
   summary: 'Convert an amount',
   details:
     'Converts an amount between USD and Credits, with the same rounding as for budgets and grants. The console shows the result under a field while you type.',
-  input: f.closed('The amount.', {
-    ...f.allOptional({
+  input: f.closed(
+    'The amount.',
+    f.allOptional({
       amount: f.amount('The amount, which may be negative; by default 1 Credit.', 20, {
         minimum: -BUDGET_CREDITS_MAX,
         maximum: BUDGET_CREDITS_MAX,
       }),
     }),
-  }),
+  ),
   output: Amount,
   answer: 'The amount in both units.',
   errorField: 'amount',

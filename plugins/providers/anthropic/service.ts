@@ -1,4 +1,5 @@
 import { type KeyHeader, Type, type WireAdapter } from 'signalbox/plugin';
+import { BEARER } from '../bearer.ts';
 
 /** A service that serves Claude through the Messages API. */
 type ServiceName = 'anthropic' | 'aws' | 'azure' | 'bedrock' | 'vertex';
@@ -41,7 +42,6 @@ export const AnthropicSettings = Type.Object(
 export type AnthropicSettings = typeof AnthropicSettings.static;
 
 const X_API_KEY: KeyHeader = { header: 'x-api-key', prefix: '' };
-const BEARER: KeyHeader = { header: 'authorization', prefix: 'Bearer ' };
 
 // The headers of @anthropic-ai/sdk 1.14.0, foundry-sdk 1.1.1, aws-sdk 1.1.2, bedrock-sdk 1.1.3 (AnthropicBedrockMantle) and vertex-sdk 1.1.3.
 const AUTH: Readonly<Record<ServiceName, WireAdapter['auth']>> = {

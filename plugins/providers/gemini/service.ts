@@ -1,4 +1,5 @@
 import { Type, type WireAdapter } from 'signalbox/plugin';
+import { BEARER } from '../bearer.ts';
 
 export const GeminiSettings = Type.Object(
   {
@@ -15,7 +16,7 @@ export type GeminiService = (typeof GeminiSettings.static)['service'];
 // The headers of @google/genai 2.32.0.
 export const AUTH: Readonly<Record<GeminiService, NonNullable<WireAdapter['auth']>>> = {
   gemini: { header: 'x-goog-api-key', prefix: '' },
-  vertex: { header: 'authorization', prefix: 'Bearer ' },
+  vertex: BEARER,
 };
 
 /** The path that comes before the resource of a model. */

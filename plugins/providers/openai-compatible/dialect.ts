@@ -1,4 +1,5 @@
-import type { Capability, KeyHeader, PreparedProvider, ServiceTiers, WireAdapter } from 'signalbox/plugin';
+import type { Capability, PreparedProvider, ServiceTiers, WireAdapter } from 'signalbox/plugin';
+import { BEARER } from '../bearer.ts';
 import { ChunkReader, readReply } from './answer.ts';
 import { embeddingsOf } from './embeddings.ts';
 import { readFailure } from './failure.ts';
@@ -20,8 +21,6 @@ const TIERS: Readonly<Record<DialectSettings['service_tier'], ServiceTiers | und
   sent: { takes: (tier) => tier !== 'default' },
   always: { takes: () => true, usual: 'default' },
 };
-
-const BEARER: KeyHeader = { header: 'authorization', prefix: 'Bearer ' };
 
 /** Creates the adapter for one server's variant of OpenAI's chat completions. */
 export function chatCompletions(

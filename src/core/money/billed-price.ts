@@ -25,8 +25,8 @@ export interface BilledTier {
 }
 
 /**
- * Returns the price of a usage that began and ended at given moments: the one of the moment that the policy names, or the dearer of both. Of
- * the tiers, the one that the answer states counts; if the answer states none that the policy prices, the dearest one that could apply.
+ * Returns the price of a usage that began and ended at given moments: the one of the moment that the policy names, or the more expensive of both. The
+ * tier that the answer states counts; if the answer states none that the policy prices, the most expensive tier that could apply.
  */
 export function billedPrice(
   plan: PricePlan,

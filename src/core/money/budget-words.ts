@@ -49,7 +49,7 @@ export interface StatedBudget {
   readonly until?: string;
   /** The length of a window and the beginning of one, for the window `every`. */
   readonly every?: { readonly seconds: number; readonly from: string };
-  /** What was spent at another gateway; absent for nothing. */
+  /** The amount spent at another gateway; absent for nothing. */
   readonly opening?: { readonly spent_credits: number };
 }
 

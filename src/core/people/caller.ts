@@ -43,7 +43,7 @@ export interface KeyBudget {
    * do not apply.
    */
   readonly until?: number;
-  /** What was spent at another gateway; absent for nothing. */
+  /** The amount spent at another gateway; absent for nothing. */
   readonly opening?: Opening;
 }
 

@@ -129,7 +129,7 @@ export const PriceText = closed(
           start: 'The moment at which the request is sent.',
           end: 'The moment at which the answer ends.',
         },
-        'Which moment of a request decides its price, for a price with `until` or `hours`. Default: the dearer one counts.',
+        'Which moment of a request decides its price, for a price with `until` or `hours`. Default: the more expensive one counts.',
         'end',
       ),
     ),

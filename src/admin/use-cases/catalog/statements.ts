@@ -53,7 +53,7 @@ export interface ChosenPrice {
 }
 
 /**
- * Returns the price of the newest statement, as of its day. What it leaves out (rates of the cache, tiers, hours, service tiers, and the
+ * Returns the price of the newest statement, as of its day. Parts that it leaves out (rates of the cache, tiers, hours, service tiers, and the
  * prices that follow) comes from the next statement with equal rates of input and output on that day, because not every list states it.
  * @param kept the price that counts after all statements, such as the present one
  */

@@ -112,7 +112,7 @@ function labelsIn(cell: string): Readonly<Record<string, string>> {
   );
 }
 
-/** Reads the budgets of a row. What was spent in the window of the only budget is its opening. */
+/** Reads the budgets of a row. The spend in the window of the only budget is its opening. */
 function budgetsIn({ spent = '', resets = '' }: CsvRow, cell: string, terms: ReadingTerms): readonly KeyBudget[] {
   const budgets = listIn(cell).map((text) => budgetIn(text, terms));
   const [budget, ...others] = budgets;

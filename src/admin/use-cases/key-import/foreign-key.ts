@@ -20,7 +20,7 @@ export interface ForeignKey {
   /** The ID or the email address of the user; null for none, absent if the file does not state it. */
   readonly user?: string | null;
   readonly isSuspended: boolean;
-  /** What the file states and does not come along, each with its reason. */
+  /** Settings of the file that are not imported, each with its reason. */
   readonly leftOut: readonly string[];
 }
 
@@ -49,7 +49,7 @@ interface StatedBudget {
   readonly every?: { readonly seconds: number; readonly from: string };
 }
 
-/** What a reader of a file needs. */
+/** The values that a reader of a file needs. */
 export interface ReadingTerms {
   /** The worth of a Credit; null if it is unknown. */
   readonly usdPerCredit: Decimal | null;

@@ -121,7 +121,7 @@ const UNIT_S: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_
 const DURATION_WORDS: Readonly<Record<string, string>> = { hourly: '1h', daily: '24h', weekly: '7d', monthly: '30d' };
 
 /**
- * The budget of a row. Its windows begin at `budget_reset_at`, as in LiteLLM. What the row has spent is the opening of its window: LiteLLM resets
+ * The budget of a row. Its windows begin at `budget_reset_at`, as in LiteLLM. The spend of the row is the opening of its window: LiteLLM resets
  * the spend late, so it may be of a window that is over, and then it does not count.
  */
 function budgetsOf(row: LitellmRow, { usdPerCredit }: ReadingTerms): readonly KeyBudget[] {
@@ -142,7 +142,7 @@ function windowsOf(row: LitellmRow): Windows {
   const duration = DURATION_WORDS[stated.trim().toLowerCase()] ?? stated;
   if (reset === null) {
     return unusable(
-      '`budget_reset_at` is missing, so nobody knows when the budget begins again. State it in the file.',
+      '`budget_reset_at` is missing, so the time at which the budget begins again is unknown. State it in the file.',
     );
   }
   if (duration === '1mo') return monthly(reset);

@@ -68,7 +68,7 @@ export function Attempts({ outcome }: { readonly outcome: Outcome }) {
 
 type Noted = Pick<Outcome['attempts'][number], 'after' | 'credits_consumed' | 'credits_stated' | 'credits_at_price'>;
 
-/** What an attempt followed, its own charge, and the cost that the provider stated, beside the cost at our price. */
+/** The signal that an attempt followed, its own charge, and the cost that the provider stated, with the cost at our price. */
 function notesOf({ after, credits_consumed, credits_stated, credits_at_price }: Noted): string {
   const own = credits_at_price === null ? '' : `, ${creditsText(credits_at_price)} at your price`;
   return [
